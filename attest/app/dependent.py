@@ -32,6 +32,7 @@ from attest.report.tracking.loggers import declare_base
 from attest.runs.asked import AskedRun, Settings, as_argument, asked_settings, digest, identity, merged
 from attest.runs.choices import expand
 from attest.runs.comparison import require_comparable
+from attest.runs.contents import RunContents
 from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
 from attest.runs.identity import RunIdentity, identity_of
 
@@ -141,7 +142,7 @@ class DependentRun(ConfiguredRun):
         return [self.base.folder, self.read, *super()._believed()]
 
     def _identity(self) -> RunIdentity:
-        return identity_of(self.base.folder).with_dependent(self.dependent.kind, self.folder.path.name)
+        return identity_of(RunContents(self.base.folder)).with_dependent(self.dependent.kind, self.folder.path.name)
 
     def make(self) -> None:
         super().make()

@@ -26,12 +26,13 @@ from attest.experiments.deciding.observed import OF_SENTENCES
 from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, runnable
 from attest.experiments.stopping import ALL, READ
 from attest.models.traits import traits_of
-from attest.report.findings import write_summary
+from attest.report.findings import Findings, write_summary
 from attest.report.page import write_report
 from attest.report.summary import summarise_run, summarise_tables
 from attest.runs.asked import AskedRun, as_argument, evidence_digest
 from attest.runs.belonging import checkpoint_digest, other_version
 from attest.runs.choices import config_file, default_choices
+from attest.runs.contents import RunContents
 from attest.runs.experiment_settings import sized
 from attest.runs.folder import (
     INSTANCES,
@@ -68,7 +69,7 @@ def evaluate(run: "RunOnTrial") -> None:
             sum_up(run, test(run, str(run.on_trial_checkpoint), missing))
         name_tables(run, missing)
         if run.folder.trained:
-            tell_verdict(run.folder)
+            tell_verdict(Findings(run.folder))
 
 
 def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list[str]:
@@ -198,7 +199,7 @@ def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
     if folder.trained:
         summary = summarise_run(folder, folder.tables, scores, run.run.monitor, run.run.mode)
         write_summary(folder, summary)
-        write_report(folder)
+        write_report(Findings(folder))
         return
     known = read_json(folder.summary) if folder.summary.is_file() else {}
     write_json(folder.summary, known | scores | summarise_tables(folder, folder.tables))
@@ -221,14 +222,14 @@ def _require_same_texts(folder: RunFolder) -> None:
 
 @rank_zero_only
 def name_tables(run: RunOnTrial, missing: list[str]) -> None:
-    stopped = run.folder.stopped_evidence()
+    contents = RunContents(run.folder)
     for experiment in run.expected_tables:
         path = run.folder.evidence(experiment)
         state = "computed"
         if experiment not in missing:
-            state = f"there already{other_version(run.folder, experiment)} (FORCE=1 computes it again)"
-        if experiment in stopped:
-            read, of = (stopped[experiment].summary[f"{experiment}/{count}"] for count in (READ, ALL))
+            state = f"there already{other_version(contents, experiment)} (FORCE=1 computes it again)"
+        if experiment in contents.stopped:
+            read, of = (contents.stopped[experiment].summary[f"{experiment}/{count}"] for count in (READ, ALL))
             state += f", from {read:,.0f} of {of:,.0f} texts"
         print(f"{experiment:<10} {path}  {state}")
 

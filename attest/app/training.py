@@ -206,9 +206,10 @@ def sum_up(run: ConfiguredRun, measured: list[str], scores: dict[str, float]) ->
 def report(run: ConfiguredRun) -> None:
     """Write the report of a run, and send the report to the loggers."""
     run.folder.note(peak_memory=peak_memory())
-    figures = illustrations(run.folder)
-    write_report(run.folder, figures)
-    log_report(run.trainer.loggers, run.folder, figures, run.texts_logged, run.run.upload_weights)
+    found = Findings(run.folder)
+    figures = illustrations(found)
+    write_report(found, figures)
+    log_report(run.trainer.loggers, found, figures, run.texts_logged, run.run.upload_weights)
 
 
 def score(run: ConfiguredRun) -> None:
@@ -224,7 +225,8 @@ def score(run: ConfiguredRun) -> None:
 
 @rank_zero_only
 def _name_results(folder: RunFolder) -> None:
-    for line in last_words(folder):
+    found = Findings(folder)
+    for line in last_words(found):
         print(line)
     print(f"Run folder: {folder.path}\nReport:     {folder.report}", flush=True)
     logged = getattr(sys.modules.get("wandb"), "run", None)
@@ -232,11 +234,11 @@ def _name_results(folder: RunFolder) -> None:
         print(f"W&B:        {logged.url}", flush=True)
     elif (folder.path / "wandb").is_dir():
         print(f"W&B:        attest sync {folder.path}", flush=True)
-    tell_verdict(folder)
+    tell_verdict(found)
 
 
 @rank_zero_only
-def tell_verdict(folder: RunFolder) -> None:
+def tell_verdict(found: Findings) -> None:
     """Print the verdict: whether the attention of a run may be read as an explanation, and a text that shows it."""
-    for line in terminal_lines(Findings(folder)):
+    for line in terminal_lines(found):
         print(line, flush=True)

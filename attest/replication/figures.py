@@ -17,6 +17,7 @@ from attest.core.measures.summary import knee
 from attest.replication.table import SEEDS, Folders, evidence_rows, over_seeds
 from attest.report.evidence_figures import largest_jsd_violins
 from attest.report.figures import CLASS_COLOURS
+from attest.report.findings import Findings
 from attest.report.page import illustrations
 from attest.runs.folder import RunFolder
 from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, PublishedTable
@@ -38,7 +39,7 @@ def table_figures(table: PublishedTable, numbers: pd.DataFrame, folders: Folders
 def _of_one_run(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
     for (row, data, _), runs in folders.items():
         for folder in [runs[min(runs)]] if runs else []:
-            possible = {each.key: each for each in illustrations(RunFolder(folder))}
+            possible = {each.key: each for each in illustrations(Findings(RunFolder(folder)))}
             if options["illustration"] in possible:
                 yield f"{data}-{slug(row)}", possible[options["illustration"]].drawing
 

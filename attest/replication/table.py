@@ -18,6 +18,7 @@ from attest.core.measures import OverSeeds, mcnemar, signed_rank
 from attest.core.measures.summary import knee
 from attest.replication.comparison import NOT_RUN, RULES, UNDEFINED, interval_90, judge_claim, judge_number, margin, p_above
 from attest.runs.comparison import compare_runs
+from attest.runs.contents import RunContents
 from attest.runs.expression import evaluated, rows_where
 from attest.runs.folder import INSTANCES, RunFolder, read_json, write_json
 from attest.runs.published_tables import Place, PublishedClaim, PublishedColumn, PublishedTable
@@ -140,7 +141,7 @@ def evidence_rows(folder: Path, identity: str) -> pd.DataFrame | None:
     run, first = RunFolder(folder), RunFolder(folder.with_name("seed0"))
     if identity == SEEDS:
         there = all(each.evidence(INSTANCES).is_file() for each in (run, first))
-        return compare_runs(first, run) if there and run.path != first.path else None
+        return compare_runs(RunContents(first), RunContents(run)) if there and run.path != first.path else None
     path = run.evidence(identity)
     return pd.read_parquet(path) if path.is_file() else None
 

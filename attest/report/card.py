@@ -17,8 +17,8 @@ from attest.report.gate import SUBJECTS, VERDICT, verdict_of
 from attest.report.pictures import Picture, readings_picture
 from attest.runs.belonging import versions_of
 from attest.runs.choices import are_plain
-from attest.runs.folder import TRIAL, RunFolder, read_table
-from attest.runs.identity import identity_of, table_of, typed_of
+from attest.runs.folder import TRIAL
+from attest.runs.identity import identity_of, typed_of
 
 BEGIN, END = "<!-- attest card: begin -->", "<!-- attest card: end -->"
 """Around the section, which is found and replaced by them."""
@@ -28,7 +28,7 @@ INTERVALS = "Intervals in brackets hold with 95 %, those of the shares for all l
 INSTALL = "To do it again, `pip install .` in the folder of a clone of Attest"
 
 
-def section(folder: RunFolder, picture: str | None = None) -> str:
+def section(found: Findings, picture: str | None = None) -> str:
     """Return the section of a model card that gives the verdict on a run or a trial, in sentences.
 
     All numbers are of the texts that the verdict has read.
@@ -36,11 +36,10 @@ def section(folder: RunFolder, picture: str | None = None) -> str:
     Args:
         picture: the file of the picture of all readings, as the card names it; None for a card without picture.
     """
-    verdict_of(folder)
-    found = Findings(folder)
+    verdict_of(found)
     verdicts = [found.summary[VERDICT][about] for about in SUBJECTS if about in found.summary[VERDICT]]
     said = [" ".join(filter(None, [f"**{each['sentence']}**", each.get("advice")])) for each in verdicts]
-    drawn = None if picture is None else picture_of(folder)
+    drawn = None if picture is None else picture_of(found)
     shown = [] if drawn is None else [f"![{drawn.title} {drawn.description}]({picture})"]
     errors = filter(None, [error_sentence(each["answer"], found.explanation) for each in verdicts])
     about = [*map(_texts, [found] * len(verdicts), verdicts), *errors, INTERVALS]
@@ -48,13 +47,12 @@ def section(folder: RunFolder, picture: str | None = None) -> str:
     return "\n\n".join([BEGIN, *parts, END]) + "\n"
 
 
-def picture_of(folder: RunFolder) -> Picture | None:
+def picture_of(found: Findings) -> Picture | None:
     """Return the picture of all readings for a card; None where nothing was measured, or the model has not learned."""
-    found = Findings(folder)
     return None if found.verdict is None or found.verdict.answer == NOT_LEARNED else readings_picture(found)
 
 
-def put_into(card: str, folder: RunFolder, picture: str | None = None) -> str:
+def put_into(card: str, found: Findings, picture: str | None = None) -> str:
     """Add the section about a run or a trial to a model card, or replace an earlier one; return the card.
 
     Args:
@@ -67,7 +65,7 @@ def put_into(card: str, folder: RunFolder, picture: str | None = None) -> str:
             "expected each line once, in this order, or no such line. Remove these lines and the text between them."
         )
     ending = "\r\n" if "\r\n" in card else "\n"
-    written = section(folder, picture).replace("\n", ending)
+    written = section(found, picture).replace("\n", ending)
     if begins:
         return card[: card.index(BEGIN)] + written.removesuffix(ending) + card[card.index(END) + len(END) :]
     apart = "" if not card or card.endswith(ending * 2) else ending if card.endswith(ending) else ending * 2
@@ -76,13 +74,12 @@ def put_into(card: str, folder: RunFolder, picture: str | None = None) -> str:
 
 def _texts(found: Findings, verdict: Mapping[str, Any]) -> str:
     """Say of which model and texts a verdict is, and how many of these texts the model decides rightly."""
-    path, settings = table_of(found.folder), found.settings
-    texts = 0 if path is None else len(read_table(path, ["id"]))
+    texts, settings = 0 if found.decided is None else len(found.decided), found.settings
     name = "".join(each for each in found.name if each.isprintable() and each != "`")
     of = "" if TRIAL in settings else f" of the test split of {settings['run']['data']}"
     read, needing = verdict["read"], verdict["texts"] or 0
     rest = "; of the others, the model is as sure without their words" if needing < read else ""
-    made = " and ".join(versions_of(found.folder, found.experiments))
+    made = " and ".join(versions_of(found, found.experiments))
     said = (
         f"This is about `{name}`: of {texts:,} texts{of}, {read:,} were read in random order by {made}, and in {needing:,} of "
         f"these words decide{rest}."
@@ -118,8 +115,8 @@ def _again(found: Findings) -> str:
         told = [f"{name}={name}" for name in same[2:]] + [f"{name}={value!r}" for name, value in options.items()]
         call = ", ".join([*same[:2], *told])
         return f"{INSTALL} and call, with the same {_listed(same)}:\n\n```python\nattest.trial({call})\n```"
-    typed = typed_of(found.folder)
-    if typed is None or not are_plain(typed) or identity_of(found.folder).kind:
+    typed = typed_of(found)
+    if typed is None or not are_plain(typed) or identity_of(found).kind:
         return "The file `config.yaml` of the run has all its settings."
     words = shlex.join(word for word in typed if not word.startswith("FORCE="))
     return f"{INSTALL} and type:\n\n```bash\n{f'attest fit {words}'.strip()}\n```"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,8 +19,9 @@ from attest.core.measures.numbers import interval, p_value
 from attest.core.measures.summary import share_interval
 from attest.experiments.registry import range_of
 from attest.report.summary import LABELS
-from attest.runs.folder import RunFolder, read_json, read_table
-from attest.runs.identity import TextsOfRun, identity_of, table_of, texts_of
+from attest.runs.contents import RunContents
+from attest.runs.folder import RunFolder
+from attest.runs.identity import TextsOfRun, identity_of
 from attest.runs.kinds import kind_in
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -61,12 +61,12 @@ class Setting:
     """A group of runs that have the same settings and differ only in their seed."""
 
     name: str
-    runs: dict[int, RunFolder]
+    runs: dict[int, RunContents]
     """By seed."""
     summaries: dict[int, dict[str, Any]]
 
     @property
-    def any_run(self) -> RunFolder:
+    def any_run(self) -> RunContents:
         """Return one run of this setting."""
         return next(iter(self.runs.values()))
 
@@ -78,8 +78,8 @@ class Setting:
 
 def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
     """Group runs into settings; the runs of one setting differ only in their seed."""
-    groups: dict[tuple[str, int], dict[int, RunFolder]] = {}
-    for run in runs:
+    groups: dict[tuple[str, int], dict[int, RunContents]] = {}
+    for run in map(RunContents, runs):
         identity = identity_of(run)
         copies = sum(name == identity.setting and identity.seed in seeds for (name, _), seeds in groups.items())
         groups.setdefault((identity.setting, copies), {})[identity.seed] = run
@@ -87,7 +87,7 @@ def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
     if len({name.split("/")[0] for name in names}) == 1:
         names = [name.partition("/")[2] for name in names]
     settings = [
-        Setting(name, seeds, {seed: read_json(run.summary) for seed, run in sorted(seeds.items())})
+        Setting(name, seeds, {seed: run.summary for seed, run in sorted(seeds.items())})
         for name, seeds in zip(names, groups.values(), strict=True)
     ]
     return in_order(settings, lambda setting: setting.name)
@@ -187,7 +187,7 @@ def other_texts(settings: Sequence[Setting]) -> str | None:
     """Return a warning that names the settings that were tested on different texts; None if no difference is known."""
     groups: list[tuple[dict[int, TextsOfRun], list[str]]] = []
     for setting in settings:
-        tested = {seed: texts_of(run) for seed, run in setting.runs.items()}
+        tested = {seed: TextsOfRun(run) for seed, run in setting.runs.items()}
         names = next((names for first, names in groups if not _differ(first, tested)), None)
         if names is None:
             groups.append((tested, names := []))
@@ -245,12 +245,12 @@ class Decided:
     tagging: bool
 
     @classmethod
-    def by(cls, run: RunFolder) -> "Decided":
+    def by(cls, run: RunContents) -> "Decided":
         """Return the decisions and the texts of one run, read from its folder."""
-        path, texts, kind = table_of(run), texts_of(run), kind_in(run)
-        if path is None or not kind.chooses:
+        rows, texts, kind = run.decided, TextsOfRun(run), kind_in(run)
+        if rows is None or not kind.chooses:
             return cls(texts, None, tagging=False)
-        gold, predicted, lengths = decisions_in(path, kind)
+        gold, predicted, lengths = decisions_in(rows, kind)
         right = gold == predicted
         return cls(texts, right if lengths is None else mean_of_each(right, lengths), tagging=lengths is not None)
 
@@ -265,13 +265,12 @@ def paired(first: Decided, second: Decided) -> Pairing:
     return Pairing(same, len(first.rightly), tagging, test(first.rightly, second.rightly))
 
 
-def decisions_in(table: Path, kind: Kind) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def decisions_in(rows: pd.DataFrame, kind: Kind) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return gold and predicted classes ``(N,)``, and None; for a tagger return tags, and a count for each sentence.
 
     For a tagger, N is the number of tagged tokens, and the third array has the number of tagged tokens in each sentence. A
     word that is split into subwords has a tag only on its first subword.
     """
-    rows = read_table(table, [kind.label, kind.predicted])
     if kind != TAGS:
         return rows[kind.label].to_numpy(), rows[kind.predicted].to_numpy(), None
     gold, predicted = (np.concatenate(rows[column].to_numpy()) for column in (kind.label, kind.predicted))

@@ -37,7 +37,8 @@ from attest.report.settings_strip import RIGHT, lines_of, unit_of
 from attest.report.summary import DESCRIBED, QUESTIONS, SCORES, label_of
 from attest.report.templating import render
 from attest.runs.asked import identity
-from attest.runs.folder import RunFolder, columns_in, read_table, write_text
+from attest.runs.contents import RunContents
+from attest.runs.folder import RunFolder, read_table, write_text
 from attest.runs.identity import identity_of
 from attest.runs.kinds import kind_in
 
@@ -91,7 +92,7 @@ def settings_apart(settings: Sequence[Setting]) -> Differing:
         alike.setdefault(tuple(_choices(setting).values()), []).append(setting)
     found: Differing = {}
     for several in alike.values():
-        configured = [setting.any_run.settings() for setting in several]
+        configured = [setting.any_run.settings for setting in several]
         options = [identity(each) | {"experiments": each.get("experiments"), "run": {}} for each in configured]
         for name, values in _differing([dict(_flat(each)) for each in options]).items():
             if not (name.startswith(MEASURED) and NOT_SET in values):
@@ -100,7 +101,7 @@ def settings_apart(settings: Sequence[Setting]) -> Differing:
 
 
 def _choices(setting: Setting) -> dict[str, str]:
-    run = setting.any_run.settings().get("run") or {}
+    run = setting.any_run.settings.get("run") or {}
     depends = identity_of(setting.any_run).dependent
     return {word: str(run.get(name, NOT_SET)) for name, word in CHOICES.items()} | {DEPENDS: depends or "none"}
 
@@ -260,7 +261,8 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
         "unit": unit_of(settings[0]),
         "other_texts": note,
         "links": {
-            each.name: [(seed, link_between(path, run.report)) for seed, run in sorted(each.runs.items())] for each in settings
+            each.name: [(seed, link_between(path, run.folder.report)) for seed, run in sorted(each.runs.items())]
+            for each in settings
         },
         "differing": _groups(settings, [key for key in keys if key in differing]),
         "others": _groups(settings, [key for key in keys if key not in differing]),
@@ -298,14 +300,13 @@ def _mean(setting: Setting, key: str) -> tuple[str, str]:
     return rounded(over.mean) if only is None else str(only), _counted(run, key, unit_of(setting))
 
 
-def _counted(run: RunFolder, key: str, unit: str) -> str:
+def _counted(run: RunContents, key: str, unit: str) -> str:
     """Return on how many texts of a run's table a number is defined: ``160 texts``; empty if the table is not kept."""
     experiment, _, column = key.partition("/")
-    table = run.evidence(experiment)
-    known = columns_in(table) if table.is_file() else []
-    if column not in known:
+    if column not in run.columns(experiment):
         return ""
     several = kind_in(run).asks
+    table = run.folder.evidence(experiment)
     rows = read_table(table, [column, "text"] if several else [column]).dropna(subset=[column])
     count = rows["text"].nunique() if several else len(rows)
     return f"{count:,} {unit}"

@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,12 +17,13 @@ from attest.core.measures.summary import share_interval
 from attest.experiments.registry import measures
 from attest.experiments.spec import DEVIATION
 from attest.report.collection import decisions_in, tested, value_of
-from attest.report.score_bounds import Bounds, Scored, score_bounds
+from attest.report.score_bounds import Bounds, Scored, classes_in, score_bounds
 from attest.runs.asked import identity
 from attest.runs.belonging import require_together
 from attest.runs.choices import are_plain
-from attest.runs.folder import TRIAL, RunFolder, columns_in, read_json, read_table
-from attest.runs.identity import table_of, typed_of
+from attest.runs.contents import RunContents
+from attest.runs.folder import TRIAL, RunFolder, read_json
+from attest.runs.identity import typed_of
 from attest.runs.kinds import kind_in
 
 SCORE_NAMES = {
@@ -84,29 +85,21 @@ class Baseline:
         return tested(self.majority.test, self.tagging)
 
 
-def classes_in(columns: Iterable[str]) -> list[str]:
-    """Return the names of the classes, or of the tags, whose probabilities are columns of a table, in their order."""
-    return [column.removeprefix("probability_") for column in columns if column.startswith("probability_")]
-
-
-def baseline(run: RunFolder) -> Baseline | None:
+def baseline(run: RunContents) -> Baseline | None:
     """Compare a run with the best constant answer on its test texts; return None if texts or labels are unknown.
 
     Also return None if there is no constant answer to compare with: if the model returns one number, answers by a span of the
     text, or decides about pairs of a text and a label.
     """
-    path, kind = table_of(run), kind_in(run)
-    if path is None or not kind.constant:
+    rows, kind = run.decided, kind_in(run)
+    if rows is None or not kind.constant or not {kind.label, kind.predicted} <= {*rows}:
         return None
-    columns = columns_in(path)
-    if not {kind.label, kind.predicted} <= {*columns}:
-        return None
-    gold, predicted, lengths = decisions_in(path, kind)
-    names, majority = classes_in(columns), against_majority(gold, predicted, lengths)
+    gold, predicted, lengths = decisions_in(rows, kind)
+    names, majority = classes_in(run), against_majority(gold, predicted, lengths)
     only = None if majority.only is None else names[majority.only]
     apart = None
     if lengths is None:
-        probabilities = read_table(path, [f"probability_{name}" for name in names]).to_numpy()
+        probabilities = rows[[f"probability_{name}" for name in names]].to_numpy()
         apart = classes_apart(gold, predicted, probabilities)
     count = len(gold if lengths is None else lengths)
     sentences = None if lengths is None else np.repeat(np.arange(count), lengths)
@@ -114,7 +107,7 @@ def baseline(run: RunFolder) -> Baseline | None:
     return Baseline(majority, names[majority.label], only, count, lengths is not None, apart, bounds)
 
 
-def scored(run: RunFolder, held: Baseline | None) -> Scored | None:
+def scored(run: RunContents, held: Baseline | None) -> Scored | None:
     """Return the intervals of all test scores of a run, as ``score_bounds`` does, with that of the accuracy of ``held``."""
     found = score_bounds(run)
     if found is None or held is None or held.bounds is None:
@@ -141,11 +134,11 @@ def _value(metric: str, value: float | None, style: str) -> str:
     return format(value, style)
 
 
-def last_words(run: RunFolder) -> list[str]:
+def last_words(run: RunContents) -> list[str]:
     """Return a line of test scores, with warnings if the model is not shown to beat a constant answer."""
-    summary, held = read_json(run.summary), baseline(run)
+    held = baseline(run)
     found = scored(run, held)
-    scores = scores_line("test", summary, None if found is None else found.bounds)
+    scores = scores_line("test", run.summary, None if found is None else found.bounds)
     if scores is None or found is None:
         return [] if scores is None else [scores]
     if held is None:
@@ -265,20 +258,19 @@ NAMES = {"uniform": "uniform attention", "seeds": "other seeds"}
 class Controls:
     """The comparison numbers (controls) of one run, such as those of the same model with uniform attention."""
 
-    def __init__(
-        self, folder: RunFolder, settings: dict[str, Any], summary: dict[str, Any], held: Baseline | None = None
-    ) -> None:
-        self.folder, self.settings, self.summary, self.held = folder, settings, summary, held
-        self.of_trial = TRIAL in settings
+    def __init__(self, run: RunContents, held: Baseline | None = None) -> None:
+        self.run, self.summary, self.held = run, run.summary, held
+        self.of_trial = TRIAL in run.settings
         """Whether the model was trained elsewhere, so that no control of it can be trained here."""
-        self.is_uniform = settings["run"]["projection"] == "uniform"
-        base, theirs = self._base = _base(folder, settings)
-        self.uniform_run = None if self.is_uniform else _uniform_twin(base, theirs)
-        self.uniform = None if self.uniform_run is None else read_json(self.uniform_run.summary)
-        seeds = sorted(folder.setting.glob("seed*/summary.json"))
-        require_together([RunFolder(path.parent) for path in seeds if path.parent.name != folder.path.name])
-        self.seeds = [read_json(path) for path in seeds]
-        compared = base.path / "controls" / folder.summary.name
+        self.is_uniform = run.settings["run"]["projection"] == "uniform"
+        self._base = _base(run)
+        self.uniform_run = None if self.is_uniform else _uniform_twin(self._base)
+        self.uniform = None if self.uniform_run is None else self.uniform_run.summary
+        names = [path.parent.name for path in sorted(run.folder.setting.glob("seed*/summary.json"))]
+        others = {name: RunFolder(run.folder.setting / name) for name in names if name != run.folder.path.name}
+        require_together([*others.values()])
+        self.seeds = [read_json(others[name].summary) if name in others else run.summary for name in names]
+        compared = self._base.folder.path / "controls" / run.folder.summary.name
         found = read_json(compared) if compared.is_file() else {}
         self.between_seeds = {key: value for key, value in found.items() if key.startswith("E5/")}
         """The distances of the base to its other seeds, ``E5/…``; empty if ``make controls`` has not compared them."""
@@ -309,7 +301,7 @@ class Controls:
     @cached_property
     def scored(self) -> Scored | None:
         """Return the intervals of the test scores, and over how many texts they are; None if no labels are kept."""
-        return scored(self.folder, self.held)
+        return scored(self.run, self.held)
 
     @cached_property
     def held_uniform(self) -> Baseline | None:
@@ -327,8 +319,7 @@ class Controls:
     @cached_property
     def commands(self) -> dict[str, str]:
         """Return the commands that train the missing control runs, by kind of control; empty if no command is known."""
-        folder, settings = self._base
-        typed = typed_of(folder)
+        typed, settings = typed_of(self._base), self._base.settings
         if typed is None or not are_plain(typed):  # a command holds no text that a stranger may have written
             return {}
         words = [word for word in typed if not word.startswith("FORCE=")]
@@ -341,20 +332,17 @@ class Controls:
         return {kind: command for kind, command in known.items() if kind in self.not_run}
 
 
-def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[str, Any]]:
-    """Return folder and settings of the run's base run, or those of the run itself if it has no base run."""
-    if not folder.base.is_file():
-        return folder, settings
-    base = RunFolder(folder.corpus)
-    return base, base.settings()
+def _base(run: RunContents) -> RunContents:
+    """Return the run's base run, or the run itself if it has no base run."""
+    return RunContents(RunFolder(run.folder.corpus)) if run.folder.base.is_file() else run
 
 
-def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | None:
-    mine = _but_for_projection(settings)
-    for config in sorted(folder.corpus.glob(f"*-uniform*/{folder.path.name}/config.yaml")):
-        other = RunFolder(config.parent)
-        if other.summary.is_file() and _but_for_projection(other.settings()) == mine:
-            require_together([other])
+def _uniform_twin(run: RunContents) -> RunContents | None:
+    mine = _but_for_projection(run.settings)
+    for config in sorted(run.folder.corpus.glob(f"*-uniform*/{run.folder.path.name}/config.yaml")):
+        other = RunContents(RunFolder(config.parent))
+        if other.folder.summary.is_file() and _but_for_projection(other.settings) == mine:
+            require_together([other.folder])
             return other
     return None
 

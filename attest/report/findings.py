@@ -1,5 +1,5 @@
-"""The contents of a run folder, without figures: settings, numbers, controls, the verdict, and one plain sentence for
-each question. A sentence whose wording depends on a test gives the p-value of this test.
+"""What the contents of a run folder say, without figures: numbers, controls, the verdict, and one plain sentence for each
+question. A sentence whose wording depends on a test gives the p-value of this test.
 """
 
 from functools import cached_property
@@ -22,10 +22,13 @@ from attest.report import readings
 from attest.report.answer import NEEDS_E19, NO_WORDS, NOT_BETTER, SENTENCES, TEXTS, instead, told
 from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Decided, Pairing, paired
-from attest.report.controls import Baseline, Controls, baseline, classes_in, sentence
+from attest.report.controls import Baseline, Controls, baseline, sentence
+from attest.report.instance_table import tagged_sentences
 from attest.report.measured import Group, Line, measured
-from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, columns_in, read_json, read_table, write_json
-from attest.runs.identity import identity_of, table_of
+from attest.report.score_bounds import classes_in
+from attest.runs.contents import RunContents
+from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, write_json
+from attest.runs.identity import identity_of
 from attest.runs.kinds import kind_in
 
 CHUNKS = "test/chunk_f1"
@@ -38,44 +41,21 @@ CALLED = {POOLED: "attention", ROLLOUT: "attention rollout", "cross-attention": 
 SHOWN_AS = {POOLED: "Attention", ROLLOUT: "Attention rollout", "cross-attention": "Cross-attention"}
 
 
-class Findings:
-    """The contents of a run's folder; each file is read when it is first needed."""
-
-    def __init__(self, folder: RunFolder) -> None:
-        self.folder = RunFolder(folder.path.absolute())  # related runs are searched for beside it
-
-    @cached_property
-    def settings(self) -> dict[str, Any]:
-        """Return the configuration of the run."""
-        return self.folder.settings()
+class Findings(RunContents):
+    """The contents of a run folder, and what its page, its card and its terminal lines say of them."""
 
     @property
     def name(self) -> str:
         """Return the name of the run as people read it, or the name of the trial."""
         if TRIAL not in self.settings:
-            return str(identity_of(self.folder))
+            return str(identity_of(self))
         about = self.settings[TRIAL]
         return about.get("name") or f"{about['model'].rpartition('.')[2]} on {about['texts']} texts"
 
     @cached_property
     def kind(self) -> Kind:
         """Return what the model decides."""
-        return kind_in(self.folder)
-
-    @cached_property
-    def summary(self) -> dict[str, Any]:
-        """Return the content of ``summary.json``: the numbers of the run by key."""
-        return read_json(self.folder.summary)
-
-    @cached_property
-    def experiments(self) -> list[str]:
-        """Return the names of the result tables (evidence) in the folder of the run."""
-        return list(self.folder.tables)
-
-    def table(self, identity: str) -> pd.DataFrame | None:
-        """Return the table of one experiment, one row for each instance; None if the folder has no such table."""
-        path = self.folder.evidence(identity)
-        return read_table(path) if path.is_file() else None
+        return kind_in(self)
 
     def read_by(self, experiment: str) -> str | None:
         """Return in how many texts or sentences an experiment has measured something; None if it has no table of them."""
@@ -91,25 +71,39 @@ class Findings:
         return self.table(INSTANCES)
 
     @cached_property
+    def decided(self) -> pd.DataFrame | None:
+        """Return the table of the texts, which the page reads as a whole; of a tagger's sentences without attention."""
+        return super().decided if self.instances is None else self.instances
+
+    def columns(self, identity: str) -> list[str]:
+        """Return the names of the columns of a table, all of which the page reads, but for that of a tagger's sentences."""
+        rows = None if identity == TAGGED else self.table(identity)
+        return super().columns(identity) if rows is None else list(rows)
+
+    @cached_property
+    def tagged(self) -> pd.DataFrame | None:
+        """Return the table of a tagger's sentences without attention and probabilities; None if there is none."""
+        return tagged_sentences(self)
+
+    @cached_property
     def class_names(self) -> list[str]:
         """Return the names of the classes in their order; no names if the model gives one number for each text."""
         if not self.kind.chooses:
             return []
-        names = [] if self.instances is None else classes_in(self.instances)
+        names = [] if self.instances is None else classes_in(self)
         if names:
             return names
-        record = read_json(self.folder.data) if self.folder.data.is_file() else {}
-        return record.get("label_names") or ["0", "1"]
+        return self.data.get("label_names") or ["0", "1"]
 
     @cached_property
     def held(self) -> Baseline | None:
         """Return the comparison of the model with a constant answer; None if the labels are not known."""
-        return baseline(self.folder)
+        return baseline(self)
 
     @cached_property
     def controls(self) -> Controls:
         """Return the comparison numbers (controls) for the numbers of the run."""
-        return Controls(self.folder, self.settings, self.summary, self.held)
+        return Controls(self, self.held)
 
     @cached_property
     def measured(self) -> list[Group]:
@@ -131,8 +125,7 @@ class Findings:
     @cached_property
     def labelled(self) -> bool:
         """Return whether the labels of the texts, or the tags of the words, are known."""
-        path = table_of(self.folder)
-        return path is not None and self.kind.label in columns_in(path)
+        return self.decided is not None and self.kind.label in self.decided
 
     @cached_property
     def verdict(self) -> Verdict | None:
@@ -258,7 +251,7 @@ class Findings:
     def answers(self) -> dict[str, str]:
         """Return one sentence with the result of each experiment, by the id of the experiment."""
         twin = self.controls.uniform_run
-        pair = None if twin is None else paired(Decided.by(self.folder), Decided.by(twin))
+        pair = None if twin is None else paired(Decided.by(self), Decided.by(twin))
         said = answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair, self.kind)
         first = None if self.first_tokens is None else self.first_tokens.sentence
         if first and "E1" in said:

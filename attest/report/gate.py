@@ -28,9 +28,6 @@ from attest.experiments.stopping import ALL
 from attest.experiments.verdict import ANSWERS
 from attest.report.answer import WHY_NO_WORDS
 from attest.report.findings import Findings, pools
-from attest.runs.folder import INSTANCES, RunFolder, columns_in, read_table
-from attest.runs.identity import table_of
-from attest.runs.kinds import kind_in
 
 PassOrFail = Literal["pass", "fail", "undecided"]
 EXIT_CODES: dict[PassOrFail, int] = {"pass": 0, "fail": 1, "undecided": 2}
@@ -111,10 +108,9 @@ def requirement(typed: str) -> Answered | Bounded:
     )
 
 
-def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
+def verdict_of(found: Findings, question: str = "tokens") -> dict[str, Any]:
     """Return the verdict in ``summary.json`` of a run or trial, which is about ``tokens``."""
-    found = Findings(folder)
-    verdict = found.summary.get(VERDICT)
+    folder, verdict = found.folder, found.summary.get(VERDICT)
     if not verdict and found.of_sentences:
         raise AttestError(f"{folder.summary} contains no verdict. {WHY_NO_WORDS} Name a measure in its place.")
     if not verdict:
@@ -131,11 +127,11 @@ def verdict_of(folder: RunFolder, question: str = "tokens") -> dict[str, Any]:
     return answer
 
 
-def rule(folder: RunFolder, required: Answered | Bounded) -> Ruling:
+def rule(found: Findings, required: Answered | Bounded) -> Ruling:
     """Check whether a run or a trial meets one requirement."""
     if isinstance(required, Bounded):
-        return _by_interval(folder, required)
-    answer = verdict_of(folder, required.question)
+        return _by_interval(found, required)
+    answer = verdict_of(found, required.question)
     given = answer["answer"]
     outcome: PassOrFail = "pass" if given in required.answers else "undecided" if given == "cannot tell" else "fail"
     return Ruling(required.typed, outcome, answer["sentence"], {name: answer.get(name) for name in OF_VERDICT})
@@ -147,15 +143,15 @@ def overall(rulings: Sequence[Ruling]) -> PassOrFail:
     return "fail" if "fail" in outcomes else "undecided" if "undecided" in outcomes else "pass"
 
 
-def as_json(folder: RunFolder, rulings: Sequence[Ruling]) -> dict[str, Any]:
+def as_json(found: Findings, rulings: Sequence[Ruling]) -> dict[str, Any]:
     """Return the outcomes of all requirements as a dictionary that can be written as JSON."""
     requirements = [{"require": each.require, "outcome": each.outcome} | each.found for each in rulings]
-    about = {"version": VERSION, "attest": __version__, "folder": str(folder.path)}
+    about = {"version": VERSION, "attest": __version__, "folder": str(found.folder.path)}
     return about | {"outcome": overall(rulings), "requirements": requirements}
 
 
-def _by_interval(folder: RunFolder, required: Bounded) -> Ruling:
-    sample = _accuracy(folder) if required.key == ACCURACY else _measured(folder, required.key)
+def _by_interval(found: Findings, required: Bounded) -> Ruling:
+    sample = _accuracy(found) if required.key == ACCURACY else _measured(found, required.key)
     if not sample.low < required.bound < sample.high:
         raise AttestError(
             f"{required.typed!r} is always true or never true, because {required.key} lies between {number(sample.low)} and "
@@ -206,40 +202,38 @@ class Sample:
         return least, greatest
 
 
-def _copies(folder: RunFolder) -> set[int]:
+def _copies(found: Findings) -> set[int]:
     """Return the ids of texts that equal an earlier text, token by token, in the folder's table of texts."""
-    path = table_of(folder)
-    shown = [] if path is None else [name for name in ("tokens", "question") if name in columns_in(path)]
-    if path is None or "tokens" not in shown:
+    rows = found.decided
+    if rows is None or "tokens" not in rows:
         return set()
-    rows = read_table(path, ["id", *shown])
+    shown = [name for name in ("tokens", "question") if name in rows]
     texts = rows[shown].map(lambda words: words if isinstance(words, str) else "\x1f".join(words))
     return {*rows["id"][texts.duplicated()].tolist()}
 
 
-def _in_order(folder: RunFolder, rows: pd.DataFrame, copies: set[int]) -> pd.DataFrame:
+def _in_order(found: Findings, rows: pd.DataFrame, copies: set[int]) -> pd.DataFrame:
     rows = rows[~rows["id"].isin(copies)]
-    order = reading_order(torch.tensor(rows["id"].to_numpy()), Findings(folder).settings["seed_everything"])
+    order = reading_order(torch.tensor(rows["id"].to_numpy()), found.settings["seed_everything"])
     return rows.set_index("id").loc[order.tolist()]
 
 
-def _accuracy(folder: RunFolder) -> Sample:
-    path, kind = folder.evidence(INSTANCES), kind_in(folder)
-    columns = columns_in(path) if path.is_file() else []
-    if not kind.right or not {kind.label, kind.predicted} <= {*columns}:
+def _accuracy(found: Findings) -> Sample:
+    rows, kind = found.instances, found.kind
+    if rows is None or not kind.right or not {kind.label, kind.predicted} <= {*rows}:
         raise AttestError(
-            f"the tables in {folder.path} do not show for which texts the model was right; expected texts with labels, and a "
-            "model that chooses one class for each text. Leave test/accuracy out."
+            f"the tables in {found.folder.path} do not show for which texts the model was right; expected texts with labels, "
+            "and a model that chooses one class for each text. Leave test/accuracy out."
         )
-    copies = _copies(folder)
-    rows = _in_order(folder, read_table(path, ["id", kind.label, kind.predicted]), copies)
+    copies = _copies(found)
+    rows = _in_order(found, rows[["id", kind.label, kind.predicted]], copies)
     right = (rows[kind.label] == rows[kind.predicted]).to_numpy(float)
     return Sample(right, 0.0, 1.0, len(right), len(right), len(copies))
 
 
-def _measured(folder: RunFolder, key: str) -> Sample:
+def _measured(found: Findings, key: str) -> Sample:
     experiment, _, name = key.partition("/")
-    path = folder.evidence(experiment)
+    folder, path = found.folder, found.folder.evidence(experiment)
     if experiment == "test":
         raise AttestError(
             f"{key} is not a mean over texts, so it has no confidence interval here; expected test/accuracy. Leave {key} out."
@@ -249,26 +243,26 @@ def _measured(folder: RunFolder, key: str) -> Sample:
         raise AttestError(
             f"no measure is called {key!r}; expected test/accuracy or a column of an experiment, such as {near}."
         )
-    if not path.is_file():
+    table = found.table(experiment)
+    if table is None:
         raise AttestError(
             f"{folder.path} has no table of the experiment {experiment}, and {key} is read from this table. To compute it "
             f"for a run, type: attest evidence --run {folder.path} {experiment}; for a trial, run attest trial again with "
             f"{experiment}."
         )
-    columns = columns_in(path)
-    if name not in columns:
-        described = [each for each in columns if EXPERIMENTS[experiment].column(each) is not None]
+    if name not in table:
+        described = [each for each in table if EXPERIMENTS[experiment].column(each) is not None]
         raise AttestError(
             f"{path} has no column {name!r}; expected the name of a column, such as {', '.join(nearest(name, described))}."
         )
-    if kind_in(folder).asks:
+    if found.kind.asks:
         raise AttestError(
             f"{path} has several rows for each text, one for each label, so no confidence interval can be computed; expected "
             f"one row for each text. Leave {key} out."
         )
-    table, copies = read_table(path, ["id", name]), _copies(folder)
+    table, copies = table[["id", name]], _copies(found)
     low, high = _range(key, table[name])
-    rows = _in_order(folder, table, copies)
+    rows = _in_order(found, table, copies)
     values = rows[name].dropna().to_numpy(float)
     slack = 1e-6 * (high - low)  # rounding
     if len(values) and not (low - slack <= values.min() and values.max() <= high + slack):
@@ -277,9 +271,9 @@ def _measured(folder: RunFolder, key: str) -> Sample:
             f"{number(low)} and {number(high)}. Compute the table again: attest evidence --run {folder.path} {experiment} "
             "FORCE=1"
         )
-    stopped = folder.stopped_evidence().get(experiment)
+    stopped = found.stopped.get(experiment)
     texts = len(rows) if stopped is None else int(stopped.summary[f"{experiment}/{ALL}"])
-    planned = len(values) if _is_sample(folder, experiment) else texts
+    planned = len(values) if _is_sample(found, experiment) else texts
     return Sample(values.clip(low, high), low, high, planned, texts, len(copies))
 
 
@@ -300,7 +294,7 @@ def _range(key: str, values: pd.Series) -> tuple[float, float]:
     return column.range
 
 
-def _is_sample(folder: RunFolder, experiment: str) -> bool:
+def _is_sample(found: Findings, experiment: str) -> bool:
     """Return whether an experiment draws its own sample of texts, with a size that is fixed in advance."""
-    asked = askable(not pools(Findings(folder).settings), kind_in(folder)).get(experiment)
+    asked = askable(not pools(found.settings), found.kind).get(experiment)
     return asked is not None and asked.samples

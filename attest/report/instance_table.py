@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +11,10 @@ import pandas as pd
 from attest.core.kinds import CLASSES, TAGS, Kind
 from attest.core.measures.chunks import has_chunks
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.controls import classes_in
 from attest.report.explained import ATTENTION, Explanation, contents, joined, words_of
-from attest.report.score_bounds import tag_counts
-from attest.runs.folder import INSTANCES, columns_in, read_table
+from attest.report.score_bounds import classes_in, tag_counts
+from attest.runs.contents import RunContents
+from attest.runs.folder import INSTANCES, TAGGED, read_table
 
 ROWS = 25_000
 """The largest number of rows; of more texts, the table shows rows at even distances, by id."""
@@ -29,8 +28,6 @@ WORDS = 3
 """The number of words in a sentence whose attention is shown."""
 SENTENCES = 12
 """The number of sentences that are shown with the attention of their words."""
-LIGHT = ("id", "tokens", "tags", "predicted_tags", "max_attention")
-"""The columns that are read of all sentences; all other columns hold many numbers for each word."""
 
 
 class ShownMeasure(NamedTuple):
@@ -220,17 +217,13 @@ def evenly(rows: pd.DataFrame, count: int) -> pd.DataFrame:
     return rows.iloc[places]
 
 
-def tagged_sentences(path: Path) -> pd.DataFrame | None:
+def tagged_sentences(run: RunContents) -> pd.DataFrame | None:
     """Return the table of all sentences, without attention and probabilities; None if it is missing or lacks columns."""
-    if not path.is_file():
-        return None
-    there = columns_in(path)
-    if not {"tokens", "attention", "tags", "predicted_tags"} <= {*there}:
-        return None
-    return read_table(path, [name for name in LIGHT if name in there])
+    complete = {"tokens", "attention", "tags", "predicted_tags"} <= {*run.columns(TAGGED)}
+    return run.decided if complete and run.of_texts == TAGGED else None
 
 
-def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
+def shown_sentences(run: RunContents, rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return some sentences with their tags, spread evenly from the worst to the best tagged sentence.
 
     Returns:
@@ -238,10 +231,10 @@ def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
         token a pair of predicted and gold tag (None for the gold tag if both are the same), or None if the token is no word;
         ``explanations``, the attention of the words whose tag is wrong or least probable.
     """
-    names = classes_in(columns_in(path))
+    names = classes_in(run)
     spread = rows.assign(right=right_share(rows)).dropna(subset=["right"]).sort_values("right", kind="stable")
     chosen = evenly(spread, SENTENCES).set_index("id")["right"]
-    whole = read_table(path, ids=chosen.index.tolist()).set_index("id", drop=False).loc[chosen.index]
+    whole = read_table(run.folder.evidence(TAGGED), ids=chosen.index.tolist()).set_index("id", drop=False).loc[chosen.index]
     return [_shown(row, names) for row in whole.assign(right=chosen).to_dict("records")]
 
 

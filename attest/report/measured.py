@@ -134,7 +134,7 @@ class Group:
 
 def measured(controls: Controls, class_names: Sequence[str], kind: Kind = CLASSES) -> list[Group]:
     """Return the rows of the verdict table, grouped by experiment and worded for a kind; the test scores come first."""
-    summary, run = controls.summary | controls.between_seeds, identity_of(controls.folder)
+    summary, run = controls.summary | controls.between_seeds, identity_of(controls.run)
     theirs = {} if run.kind else published(run.data, run.full_name)
     lines = uniform_control(controls)
     scored, held = controls.scored, controls.held

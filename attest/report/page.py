@@ -18,7 +18,7 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
 from attest.report import evidence_figures, readings
 from attest.report.answer import STATES
-from attest.report.controls import Baseline, classes_in, warnings
+from attest.report.controls import Baseline, warnings
 from attest.report.explained import contents, joined, said_of
 from attest.report.figures import ALL_TEXTS, Illustration, drawable, embedded, legend, most_predicted, save_figures
 from attest.report.findings import SHOWN_AS, Findings
@@ -28,13 +28,14 @@ from attest.report.instance_table import (
     instance_table,
     sentence_table,
     shown_sentences,
-    tagged_sentences,
 )
 from attest.report.pictures import strip_file
+from attest.report.score_bounds import classes_in
 from attest.report.shown import first_screen, next_command, with_judged
 from attest.report.templating import render
 from attest.runs.belonging import mixed_versions
-from attest.runs.folder import INSTANCES, MAPS, TAGGED, TRIAL, RunFolder, columns_in, read_json, read_table, write_text
+from attest.runs.contents import RunContents
+from attest.runs.folder import INSTANCES, MAPS, TRIAL, RunFolder, write_text
 from attest.runs.identity import identity_of
 
 
@@ -72,9 +73,8 @@ PROJECTION_NAMES = {
 PROJECTIONS = ("softmax", "entmax15", "sparsemax")
 
 
-def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
+def layer_illustrations(found: Findings) -> Iterator[Illustration]:
     """Yield the figures of accuracy by layer (E8, E9), then the attention maps of a few texts, if their tables exist."""
-    found = Findings(folder)
     tables = [found.table(experiment) for experiment in ("E8", "E9")]
     swapped, shuffled = (
         rows if rows is not None and "correct" in rows and any("_layer" in name for name in rows) else None for rows in tables
@@ -90,16 +90,16 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
         )
     maps = found.table(MAPS)
     if maps is not None:
-        yield from _maps(maps, _twins(folder), found.kind)
+        yield from _maps(maps, _twins(found), found.kind)
 
 
-def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
+def _twins(found: Findings) -> dict[str, pd.DataFrame]:
     """Return attention maps by projection, for the runs that differ from this run only in the projection."""
-    run = identity_of(folder)
+    run = identity_of(found)
     stem, _, mine = run.full_name.rpartition("-")
     others = [other for other in PROJECTIONS if other != mine] if mine in PROJECTIONS else []
-    folders = {other: RunFolder(folder.corpus / f"{stem}-{other}" / f"seed{run.seed}") for other in others}
-    return {other: table for other, twin in folders.items() if (table := Findings(twin).table(MAPS)) is not None}
+    twins = {other: RunFolder(found.folder.corpus / f"{stem}-{other}" / f"seed{run.seed}") for other in others}
+    return {other: table for other, twin in twins.items() if (table := RunContents(twin).table(MAPS)) is not None}
 
 
 def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame], kind: Kind) -> Iterator[Illustration]:
@@ -131,17 +131,17 @@ def maps_of(row: Mapping[str, Any]) -> dict[str, list[np.ndarray]]:
     }
 
 
-def _stopped_early(settings: Mapping[str, Any], summary: Mapping[str, Any], folder: RunFolder) -> dict[str, int] | None:
+def _stopped_early(found: Findings) -> dict[str, int] | None:
     """Return after how many epochs without a better one training stopped, and the most that it might take; None if not so."""
-    if "best/epoch" not in summary or not folder.curves.is_file():
+    if "best/epoch" not in found.summary or not found.curves:
         return None
-    run, trainer = settings.get("run") or {}, settings.get("trainer") or {}
+    run, trainer = found.settings.get("run") or {}, found.settings.get("trainer") or {}
     callbacks = trainer.get("callbacks") or []
     options = [each.get("init_args") or {} for each in (callbacks if isinstance(callbacks, list) else [callbacks])]
     theirs = [each.get("patience") for each in options if each.get("monitor") == run.get("monitor")]
     patience = next((each for each in (run.get("patience"), *theirs) if each is not None), None)
-    epochs, most = len(read_json(folder.curves)), trainer.get("max_epochs") or -1
-    waited = epochs - 1 - int(summary["best/epoch"])
+    epochs, most = len(found.curves), trainer.get("max_epochs") or -1
+    waited = epochs - 1 - int(found.summary["best/epoch"])
     if patience is None or waited < max(patience, 1) or 0 < most <= epochs:
         return None
     return {"patience": waited, "most": max(most, 0)}
@@ -151,20 +151,18 @@ TOKENS_SHOWN, TEXTS_SHOWN = 3000, 12
 """The most tokens, and the most texts, that are open when the page is opened; the table opens all other texts."""
 
 
-def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = None, alone: Path | None = None) -> None:
-    """Write the report of one run and its figures from the files in its folder.
+def write_report(found: Findings, figures: Sequence[Illustration] | None = None, alone: Path | None = None) -> None:
+    """Write the report of one run and its figures from the contents of its folder.
 
     Args:
         figures: the result of ``illustrations``; None to compute it here.
         alone: the path of a page that is written without figure files; None to write page and figures into the run folder.
     """
-    found = Findings(folder)
-    settings, summary = found.settings, found.summary
-    timing = read_json(folder.timing) if folder.timing.is_file() else {}
-    drawn = illustrations(folder) if figures is None else figures
+    folder, settings, summary, timing = found.folder, found.settings, found.summary, found.timing
+    drawn = illustrations(found) if figures is None else figures
     if alone is None:
         save_figures(folder, drawn, strip_file(found))
-    tables = {name: read_table(folder.evidence(name)) for name in found.experiments if name != TAGGED}
+    tables = found.tables
     page = {
         "found": found,
         "name": found.name,
@@ -174,13 +172,13 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "screen": first_screen(found),
         "accuracy": None if found.held is None else _accuracy(found.held),
         "command": None if alone is not None else shlex.join(next_command(str(folder.path), found.example)),
-        "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
+        "epochs": len(found.curves) or None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
-        "stopped": _stopped_early(settings, summary, folder),
+        "stopped": _stopped_early(found),
         "warnings": [] if found.held is None else warnings(found.held),
         "first_question": readings.QUESTION,
         "masked": bool(((settings.get("model") or {}).get("init_args") or {}).get("masking")),
-        "remarks": [*_remarks(folder, settings, found.kind), *filter(None, [mixed_versions(folder)])],
+        "remarks": [*_remarks(found), *filter(None, [mixed_versions(found)])],
         "readings": readings.readings_of_run(tables["E15"], timing.get("seconds_a_text")) if "E15" in tables else None,
         "figures": embedded(drawn),
         "drawn_names": legend(found.class_names),
@@ -190,9 +188,8 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "longest": max(timing.get("seconds", {}).values(), default=1.0) or 1.0,
         **dict.fromkeys(("sentences", "tagged", "texts", "instances", "data")),
     }
-    tagged = tagged_sentences(folder.evidence(TAGGED)) if found.kind == TAGS else None
-    if tagged is not None:
-        page |= _sentences(found, folder.evidence(TAGGED), tagged, tables)
+    if found.kind == TAGS and found.tagged is not None:
+        page |= _sentences(found, found.tagged, tables)
     elif INSTANCES in tables and "attention" in tables[INSTANCES]:
         page |= _texts(found, tables)
     write_text(folder.report if alone is None else alone, render("report.html", **page))
@@ -202,19 +199,18 @@ def _accuracy(held: Baseline) -> str:
     return f"{held.accuracy} on {held.of} (always answering “{held.answer}”: {percent(held.majority.share)})"
 
 
-def _remarks(folder: RunFolder, settings: Mapping[str, Any], kind: Kind) -> list[str]:
-    if not folder.data.is_file():
-        return list((settings.get(TRIAL) or {}).get("remarks", ()))
-    record = read_json(folder.data)
-    cut = ((settings.get("data") or {}).get("init_args") or {}).get("texts")
+def _remarks(found: Findings) -> list[str]:
+    if not (record := found.data):
+        return list((found.settings.get(TRIAL) or {}).get("remarks", ()))
+    cut = ((found.settings.get("data") or {}).get("init_args") or {}).get("texts")
     spaced = f"texts={cut}: rows at equal distances, as this run was made; runs made now take a random sample."
-    copies = [kind.worded(each) for each in told(record.get("copies", {}), record.get("counts", {}))]
+    copies = [found.kind.worded(each) for each in told(record.get("copies", {}), record.get("counts", {}))]
     return copies + [spaced] * bool(cut and "sampling" not in record)
 
 
-def _sentences(found: Findings, path: Path, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    table = with_judged(sentence_table(tagged, tables, classes_in(columns_in(path))), found)
-    shown = {"sentences": shown_sentences(path, tagged), "tagged": len(tagged)}
+def _sentences(found: Findings, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+    table = with_judged(sentence_table(tagged, tables, classes_in(found)), found)
+    shown = {"sentences": shown_sentences(found, tagged), "tagged": len(tagged)}
     return shown | {"data": as_script_data(table), "empty": table["empty"]}
 
 
@@ -244,18 +240,17 @@ def _shown_text(row: Mapping[str, Any], found: Findings) -> dict[str, Any]:
     return named | said_of(row, found.class_names, found.kind) | contents(row)
 
 
-def illustrations(folder: RunFolder) -> list[Illustration]:
-    """Return every figure that the files in a run folder allow, in the order of the report."""
-    found = Findings(folder)
+def illustrations(found: Findings) -> list[Illustration]:
+    """Return every figure that the contents of a run folder allow, in the order of the report."""
     class_names = drawable(found.class_names)
     figures = []
-    if folder.curves.is_file():
+    if found.curves:
         figures.append(
             Illustration(
                 "curves/learning",
                 "Learning curves",
                 "Loss and validation scores of each epoch. The report tests the epoch with the best validation score.",
-                partial(evidence_figures.learning_curves, read_json(folder.curves)),
+                partial(evidence_figures.learning_curves, found.curves),
             )
         )
     tables = {experiment: rows for experiment in EXPERIMENTS if (rows := found.table(experiment)) is not None}
@@ -272,4 +267,4 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
                 partial(evidence_figures.divergence_violins, tables["E7"], class_names),
             )
         )
-    return [*figures, *layer_illustrations(found.folder)]
+    return [*figures, *layer_illustrations(found)]

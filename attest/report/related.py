@@ -21,7 +21,8 @@ from attest.report.run_tables import PAGE
 from attest.report.summary import QUESTIONS
 from attest.report.summary import SCORES as TEST_SCORES
 from attest.report.templating import render
-from attest.runs.folder import RunFolder, read_json, write_text
+from attest.runs.contents import RunContents
+from attest.runs.folder import write_text
 
 SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
 DISTANCES = ("jsd", "jsd_matched", "kl", "kl_mean", "tau", "tvd", "nll", "same")
@@ -223,9 +224,9 @@ def _lines(name: str, table: LinkedTable) -> Iterator[str]:
         yield from (line(row) for row, _ in rows)
 
 
-def scores_of(run: RunFolder) -> dict[str, float]:
+def scores_of(run: RunContents) -> dict[str, float]:
     """Return those test scores of a run that the page shows, their intervals, and the number of its texts."""
-    summary, held = read_json(run.summary), baseline(run)
+    summary, held = run.summary, baseline(run)
     scores = {name: summary[f"test/{name}"] for name in SCORES if f"test/{name}" in summary}
     if held is None:
         return scores
@@ -236,9 +237,9 @@ def scores_of(run: RunFolder) -> dict[str, float]:
     return scores | {"sentences" if held.tagging else "texts": held.instances}
 
 
-def distances_of(run: RunFolder) -> dict[str, float]:
+def distances_of(run: RunContents) -> dict[str, float]:
     """Return the distances between a run and its base run: the means of the columns of E7, and their intervals."""
-    return means_with_intervals(read_json(run.summary), "E7/", DISTANCES)
+    return means_with_intervals(run.summary, "E7/", DISTANCES)
 
 
 def means_with_intervals(summary: Mapping[str, float], prefix: str, columns: Iterable[str]) -> dict[str, float]:

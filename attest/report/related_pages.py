@@ -39,8 +39,9 @@ from attest.report.related import (
 )
 from attest.report.summary import summarise_tables
 from attest.runs.comparison import compare_runs
+from attest.runs.contents import RunContents
 from attest.runs.dependent_names import BY_ADVERSARY, BY_BASE, BY_UNIFORM, GUIDE, LAST, UNIFORM
-from attest.runs.folder import RunFolder, read_json, read_table, write_json
+from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.identity import ROAR, identity_of
 
 Rows = Sequence[Mapping[str, Any]]
@@ -56,21 +57,22 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
     ``E5.parquet`` and ``E6.parquet`` hold one row for each instance: the columns of ``attest.runs.comparison``, each with a
     slash and the name of the control after it, and for E5 also their means over seeds.
     """
+    ours, runs = Findings(base), [(experiment, name, RunContents(run)) for experiment, name, run in found]
     compared: dict[str, dict[str, pd.DataFrame]] = {}
-    for experiment, name, run in found:
-        compared.setdefault(experiment, {})[name] = compare_runs(base, run)
+    for experiment, name, run in runs:
+        compared.setdefault(experiment, {})[name] = compare_runs(ours, run)
     evidence = {experiment: _side_by_side(experiment, compared[experiment]) for experiment in sorted(compared)}
     folder = RunFolder(base.path / "controls")
     for experiment, table in evidence.items():
         folder.write_evidence(experiment, table)
-    rows: list[dict[str, Any]] = [{"experiment": "", "name": "the base itself"} | scores_of(base)]
-    for experiment, name, run in found:
+    rows: list[dict[str, Any]] = [{"experiment": "", "name": "the base itself"} | scores_of(ours)]
+    for experiment, name, run in runs:
         columns = compared[experiment][name].filter(DISTANCES)
         means = means_with_intervals(summarise(columns, by=None), "", columns)
         rows.append({"experiment": experiment, "name": name} | scores_of(run) | means)
     write_json(folder.summary, {"version": 1, "rows": rows} | summarise_tables(folder, evidence))
 
-    decided, ours = {name: Decided.by(run) for _, name, run in found}, Decided.by(base)
+    decided = {name: Decided.by(run) for _, name, run in runs}
     guides = guides_compared(decided)
     of_use = None if guides is None else paired(*(decided[name] for name in guides))
     figure = Illustration(
@@ -78,13 +80,13 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
         "E5 (other seeds)  How different is the attention of runs with other seeds?",
         "JSD between the attention of runs with other seeds and of the base run, mean over seeds, by the largest weight of "
         "the base run (Wiegreffe & Pinter 2019, Fig. 3). The JSD of an adversary says little unless it is larger.",
-        lambda: divergence_violins(evidence["E5"], Findings(base).class_names),
+        lambda: divergence_violins(evidence["E5"], ours.class_names),
     )
     figures = [figure] if "E5" in evidence else []
     reports = [run.report for run in (base, *(run for _, _, run in found))]
     tables = {"Scores, and distance to the base": pd.DataFrame(rows).assign(**{REPORT: reports})}
-    said = conclusions(rows, {name: paired(ours, theirs) for name, theirs in decided.items()}, of_use)
-    _publish(Page(f"Controls of {identity_of(base)}", tables, figures, spelled_out(said)), folder.report, "Controls")
+    said = conclusions(rows, {name: paired(Decided.by(ours), theirs) for name, theirs in decided.items()}, of_use)
+    _publish(Page(f"Controls of {identity_of(ours)}", tables, figures, spelled_out(said)), folder.report, "Controls")
 
 
 def _publish(page: Page, path: Path, kind: str) -> None:
@@ -229,16 +231,17 @@ def _lambda(name: str) -> str:
 
 def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
     """Write the results for a sweep of adversaries as JSON and as a page, and print the page as text."""
+    ours, by_name = RunContents(base), {run.path.name: RunContents(run) for run in runs}
     adversaries = [
-        {"run": run.path.name, "lambda": run.settings()["model"]["init_args"]["lam"]} | scores_of(run) | distances_of(run)
-        for run in runs
+        {"run": name, "lambda": run.settings["model"]["init_args"]["lam"]} | scores_of(run) | distances_of(run)
+        for name, run in by_name.items()
     ]
     rows = pd.DataFrame(adversaries).sort_values("lambda", ignore_index=True)
     tagging = "nll" in rows  # Yang plots KL against the NLL of the base's tags; Wiegreffe & Pinter plot JSD against TVD
     gained, cost = ("kl", "nll") if tagging else ("jsd", "tvd")
     at = knee(rows[gained].to_numpy(), rows[cost].to_numpy())
     rows["knee"] = [place == at for place in range(len(rows))]
-    shown, folder = _baselines(base), base.path / "adversarial"
+    shown, folder = _baselines(ours), base.path / "adversarial"
     write_json(folder / f"{sweep}.json", {"adversaries": rows.to_dict("records"), "baselines": shown.to_dict("records")})
     figure = Illustration(
         f"E7/{sweep}",
@@ -248,17 +251,17 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
         f"attention moved at this distance of predictions or a smaller one.{_also_drawn(rows, shown)}",
         partial(divergence_against_distance, rows, shown, cost, gained),
     )
-    found = [RunFolder(folder / name) for name in rows["run"]]
+    found = [by_name[name] for name in rows["run"]]
     of_seeds = shown[shown["experiment"] == "E5"].dropna(subset=gained) if gained in shown else shown[:0]
     seeds = of_seeds[gained].astype(float).tolist() if len(of_seeds) else []
     farthest = _column_told(of_seeds.loc[of_seeds[gained].idxmax()].to_dict(), gained) if seeds else ""
-    held = [baseline(run) for run in (base, *found)]
-    said = sweep_conclusions(rows, [read_json(run.summary) for run in found], gained, cost, seeds, farthest, held)
+    held = [baseline(run) for run in (ours, *found)]
+    said = sweep_conclusions(rows, [run.summary for run in found], gained, cost, seeds, farthest, held)
     tables = {
-        "Adversaries": rows.assign(**{REPORT: [run.report for run in found]}).drop(columns="run"),
+        "Adversaries": rows.assign(**{REPORT: [run.folder.report for run in found]}).drop(columns="run"),
         "Compared with": shown,
     }
-    page = Page(f"Adversaries {sweep} of {identity_of(base)}", tables, [figure], spelled_out(said), LARGER)
+    page = Page(f"Adversaries {sweep} of {identity_of(ours)}", tables, [figure], spelled_out(said), LARGER)
     _publish(page, folder / f"{sweep}.html", "Sweep")
 
 
@@ -270,17 +273,17 @@ def _also_drawn(rows: pd.DataFrame, shown: pd.DataFrame) -> str:
     return others + (ringed if rows["knee"].any() else "")
 
 
-def _baselines(base: RunFolder) -> pd.DataFrame:
+def _baselines(base: RunContents) -> pd.DataFrame:
     rows = []
-    known, controls = read_json(base.summary), base.path / "controls" / "summary.json"
+    known, controls = base.summary, base.folder.path / "controls" / "summary.json"
     if "E3/jsd_exact/mean" in known:
         means = {
             name.replace("_exact", ""): value
             for name, value in means_with_intervals(known, "E3/", ("tvd_exact", "jsd_exact")).items()
         }
         row = {"experiment": "E3", "name": "attention alone changed, in each text"} | means
-        if (table := base.evidence("E3")).is_file():
-            row["texts"] = int(read_table(table, ["jsd_exact"])["jsd_exact"].notna().sum())
+        if (table := base.table("E3")) is not None:
+            row["texts"] = int(table["jsd_exact"].notna().sum())
         rows.append(row)
     if controls.is_file():
         rows += [row for row in read_json(controls)["rows"] if row["experiment"] in ("E4", "E5")]
@@ -411,7 +414,7 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
     Args:
         curves: for each reading and for ``random``, the erased share and the finished run of each point, at equal shares.
     """
-    folder = RunFolder(base.path / ROAR)
+    ours, folder = RunContents(base), RunFolder(base.path / ROAR)
     shares = [share for share, _ in curves[RANDOM]]
     scores = {name: [read_json(run.summary)["test/accuracy"] for _, run in curve] for name, curve in curves.items()}
     gains = {
@@ -433,7 +436,7 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
         "figure judges explanations on this task, not one model.",
         partial(roar_curves, shares, titled, READINGS[RANDOM].title),
     )
-    tables = {"Gain on random": areas, "Accuracy": _accuracies_by_share(base, shares, titled)}
+    tables = {"Gain on random": areas, "Accuracy": _accuracies_by_share(ours, shares, titled)}
     best = areas.loc[areas["area"].idxmax()]
     who = best["reading"] if exceeds(best["area"], 0.0) else "No explanation"
     most = Conclusion(
@@ -441,11 +444,11 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
         f"The largest area between random erasure and an explanation is {rounded(best['area'])} ({best['reading']}). "
         "Each point is one model, so the area is not tested against models with other seeds; areas and RACU have no interval.",
     )
-    page = Page(f"Recursive ROAR of {identity_of(base)}", tables, [figure], [most])
+    page = Page(f"Recursive ROAR of {identity_of(ours)}", tables, [figure], [most])
     _publish(page, folder.report, "ROAR")
 
 
-def _accuracies_by_share(base: RunFolder, shares: Sequence[float], titled: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+def _accuracies_by_share(base: RunContents, shares: Sequence[float], titled: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """Return a row for each share, with the accuracy of each reading's model; with intervals if the base has kept its texts.
 
     All models are tested on as many texts as the base.

@@ -13,8 +13,7 @@ from attest.core.kinds import LABELS, NUMBER, SPANS, TAGS
 from attest.core.measures.chunks import chunk_counts, of_scheme, token_counts
 from attest.core.measures.score_intervals import correlation_interval, f1_interval, rmse_interval, roc_auc_interval
 from attest.core.measures.summary import share_interval
-from attest.runs.folder import RunFolder, columns_in, read_table
-from attest.runs.identity import table_of
+from attest.runs.contents import RunContents
 from attest.runs.kinds import kind_in
 
 Bounds = dict[str, tuple[float, float]]
@@ -29,37 +28,35 @@ class Scored(NamedTuple):
     bounds: Bounds
 
 
-def score_bounds(run: RunFolder) -> Scored | None:
+def score_bounds(run: RunContents) -> Scored | None:
     """Return the intervals of the test scores of a run but accuracy, over its texts; None if it has kept no labels.
 
     A score without an entry has no interval: it is undefined, or its value on each text is not kept, as for the F1 of answers.
     """
-    path, kind = table_of(run), kind_in(run)
-    if path is None:
+    rows, kind = run.decided, kind_in(run)
+    if rows is None or not {kind.label, kind.predicted} <= {*rows}:
         return None
-    columns = columns_in(path)
-    if not {kind.label, kind.predicted} <= {*columns}:
-        return None
-    probabilities = [name for name in columns if name.startswith("probability_")]
     if kind == TAGS:
-        rows = read_table(path, [kind.label, kind.predicted])
-        found = _of_tags(*tag_counts(rows, [name.removeprefix("probability_") for name in probabilities]))
+        found = _of_tags(*tag_counts(rows, classes_in(run)))
     elif kind == NUMBER:
-        rows = read_table(path, [kind.label, kind.predicted]).dropna()
+        rows = rows[[kind.label, kind.predicted]].dropna()
         found = _of_numbers(rows)
     elif kind == LABELS:
-        rows = read_table(path, ["text", kind.label, kind.predicted])
         each = rows.assign(both=rows["label"] & rows["predicted"], either=rows["label"] + rows["predicted"])
         of_text = each.groupby("text")[["both", "either"]].sum().to_numpy()
         rows, found = rows.drop_duplicates("text"), {"f1_micro": f1_interval(of_text[:, :1], of_text[:, 1:])}
     elif kind == SPANS:
-        rows = read_table(path, [kind.label])
         found = {"answer_exact_match": share_interval(rows[kind.label].to_numpy(float))}
     else:
-        rows = read_table(path, [kind.label, kind.predicted, *probabilities])
-        rows = rows[rows[kind.label] >= 0]
+        rows, probabilities = rows[rows[kind.label] >= 0], [f"probability_{name}" for name in classes_in(run)]
         found = _of_classes(rows[kind.label].to_numpy(), rows[kind.predicted].to_numpy(), rows[probabilities].to_numpy())
     return Scored(len(rows), {f"test/{name}": ends for name, ends in found.items() if not any(map(math.isnan, ends))})
+
+
+def classes_in(run: RunContents) -> list[str]:
+    """Return the names of the classes, or of the tags, whose probabilities a run has kept, in their order."""
+    columns = [] if run.of_texts is None else run.columns(run.of_texts)
+    return [name.removeprefix("probability_") for name in columns if name.startswith("probability_")]
 
 
 def _of_classes(labels: np.ndarray, predicted: np.ndarray, probabilities: np.ndarray) -> Bounds:

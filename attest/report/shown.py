@@ -26,11 +26,10 @@ from attest.experiments.readings.kinds import RANDOM
 from attest.experiments.verdict import NOT_LEARNED, YES, Share, Verdict, readings_in, share_of
 from attest.experiments.verdict_errors import error_sentence
 from attest.report.answer import advised, doubt, headline, in_a_sentence, instead
-from attest.report.controls import classes_in
 from attest.report.explained import Word, printable, words_of
 from attest.report.findings import SHOWN_AS, Findings
-from attest.report.instance_table import tagged_sentences
-from attest.runs.folder import GROUPED, TAGGED, columns_in
+from attest.report.score_bounds import classes_in
+from attest.runs.folder import GROUPED
 
 CHARACTERS = 56
 """The most characters of a shown text; the rest is left out, but no word that is framed or decides."""
@@ -155,13 +154,12 @@ def first_screen(found: Findings) -> dict[str, Any]:
 
 def texts_of(found: Findings) -> pd.DataFrame:
     """Return the texts of a run that need words, as ``texts_with`` does; empty if nobody measured what decides in them."""
-    rows, instances, path = found.table("E19"), found.instances, found.folder.evidence(TAGGED)
+    rows, instances, sentences = found.table("E19"), found.instances, found.tagged
     if rows is None:
         return pd.DataFrame()
     if instances is not None:
         return texts_with(rows, instances, found.class_names, found.kind)
-    sentences = tagged_sentences(path)
-    return rows[:0] if sentences is None else texts_with(rows, sentences, classes_in(columns_in(path)), found.kind)
+    return rows[:0] if sentences is None else texts_with(rows, sentences, classes_in(found), found.kind)
 
 
 def each_shown(texts: pd.DataFrame) -> list[ShownText]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from attest.core.errors import AttestError
 from attest.runs.asked import by_class, differing_keys, evidence_digest
+from attest.runs.contents import RunContents
 from attest.runs.experiment_settings import is_own_class
 from attest.runs.folder import RunFolder, made_from, read_json, write_json
 from attest.runs.versions import commit, made_by
@@ -192,16 +193,16 @@ def finished(folder: RunFolder) -> RunFolder:
     return folder
 
 
-def other_version(folder: RunFolder, identity: str) -> str:
+def other_version(run: RunContents, identity: str) -> str:
     """Return a phrase such as ``, by attest 0.2.0 …`` if another version of Attest made a table, else empty text."""
-    made, known = folder.origin_of(identity), commit()
+    made, known = run.origin_of(identity), commit()
     ours = made_by() | ({"commit": known} if known else {})
     return f", by {version_of(made)}" if _several_versions([made, ours]) else ""
 
 
-def mixed_versions(folder: RunFolder) -> str | None:
+def mixed_versions(run: RunContents) -> str | None:
     """Return a warning if several versions of Attest made the tables of a run; None if only one did."""
-    origins = {name: folder.origin_of(name) for name in folder.tables}
+    origins = {name: run.origin_of(name) for name in run.experiments}
     if not _several_versions(origins.values()):
         return None
     tables: dict[str, list[str]] = {}
@@ -210,13 +211,13 @@ def mixed_versions(folder: RunFolder) -> str | None:
     told = "; ".join(f"{', '.join(names)} by {version}" for version, names in tables.items())
     return (
         f"The evidence was computed by different versions, which may measure differently: {told}. "
-        f"attest evidence --run {folder.path} FORCE=1 computes all of it again."
+        f"attest evidence --run {run.folder.path} FORCE=1 computes all of it again."
     )
 
 
-def versions_of(folder: RunFolder, identities: Sequence[str]) -> list[str]:
+def versions_of(run: RunContents, identities: Sequence[str]) -> list[str]:
     """Return the versions of Attest that made some tables, in words; a commit is named only where it is known."""
-    made = {version_of(folder.origin_of(name)) for name in identities}
+    made = {version_of(run.origin_of(name)) for name in identities}
     return sorted(version for version in made if not any(other.startswith(f"{version} of ") for other in made))
 
 

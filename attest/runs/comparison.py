@@ -24,16 +24,19 @@ from attest.core.kinds import TAGS
 from attest.core.measures import total_variation
 from attest.core.measures.divergences import jensen_shannon_terms, kullback_leibler_terms
 from attest.core.measures.rank_correlation import kendall_tau_b
+from attest.runs.contents import RunContents
 from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_table
-from attest.runs.identity import table_of, texts_of
+from attest.runs.identity import TextsOfRun
 from attest.runs.kinds import kind_in
 
 
-def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
+def compare_runs(base: RunContents, other: RunContents) -> pd.DataFrame:
     """Compare two runs that were tested on the same texts; return a table with one row for each text."""
     theirs, ours = _instances(base), _instances(other)
-    if not texts_of(base).same_as(texts_of(other)):
-        raise AttestError(f"{base.path} and {other.path} were tested on different texts; expected runs on the same corpus.")
+    if not TextsOfRun(base).same_as(TextsOfRun(other)):
+        raise AttestError(
+            f"{base.folder.path} and {other.folder.path} were tested on different texts; expected runs on the same corpus."
+        )
     compare = _tagged if kind_in(base) == TAGS else _labelled
     return compare(theirs, ours)
 
@@ -49,14 +52,15 @@ def require_comparable(settings: dict[str, Any]) -> None:
 
 def write_pair(identity: str, base: RunFolder, other: RunFolder) -> None:
     """Compare two runs, and write the result into the folder of ``other`` as the table ``identity``."""
-    other.write_evidence(identity, compare_runs(base, other))
+    other.write_evidence(identity, compare_runs(RunContents(base), RunContents(other)))
 
 
-def _instances(folder: RunFolder) -> pd.DataFrame:
-    if (path := table_of(folder)) is not None:
-        return read_table(path)
+def _instances(run: RunContents) -> pd.DataFrame:
+    """Return the whole table of the texts of one run, which is not kept: a base is compared with many runs."""
+    if run.of_texts is not None:
+        return read_table(run.folder.evidence(run.of_texts))
     raise AttestError(
-        f"{folder.evidence(INSTANCES)} does not exist; expected the predictions and attention of each text. Leave "
+        f"{run.folder.evidence(INSTANCES)} does not exist; expected the predictions and attention of each text. Leave "
         "EXPERIMENTS out, so that the run writes them."
     )
 

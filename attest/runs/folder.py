@@ -181,11 +181,6 @@ class RunFolder:
         if stopped is None and known.pop(identity, None) is not None:
             write_json(self.stopped, known)
 
-    def origin_of(self, identity: str) -> dict[str, str]:
-        """Return what a table was made from: the digests and the version that it names, and the git commit if it is known."""
-        noted = read_json(self.timing).get("commits", {}).get(identity) if self.timing.is_file() else None
-        return ({"commit": noted} if noted else {}) | made_from(self.evidence(identity))
-
     def remove(self) -> None:
         """Delete the folder; an interrupted deletion leaves nothing that looks like a run."""
         if self.path.is_dir():

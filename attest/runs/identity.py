@@ -11,7 +11,8 @@ from attest.core.errors import AttestError
 from attest.core.kinds import CLASSES, TAGS, Kind
 from attest.runs.asked import portable, readable_name
 from attest.runs.belonging import require_together
-from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, read_table, write_json
+from attest.runs.contents import RunContents
+from attest.runs.folder import TRIAL, RunFolder, write_json
 
 ADVERSARIAL, GUIDES, KEYS = DEPENDENT = ("adversarial", "guides", "keys")
 """Kinds of runs that depend on a base, and the folders inside the base that hold them."""
@@ -70,22 +71,21 @@ class RunIdentity:
         write_json(folder.identity, asdict(self) | {TYPED: list(typed)} | decides)
 
 
-def typed_of(folder: RunFolder) -> list[str] | None:
+def typed_of(run: RunContents) -> list[str] | None:
     """Return the choices and options that a run was trained with; None if they were not kept."""
-    return read_json(folder.identity).get(TYPED) if folder.identity.is_file() else None
+    return run.record.get(TYPED)
 
 
-def identity_of(folder: RunFolder) -> RunIdentity:
+def identity_of(run: RunContents) -> RunIdentity:
     """Read the identity of a run from ``run.json``, or from the path if an earlier version wrote the folder."""
-    if folder.identity.is_file():
-        known = read_json(folder.identity)
+    if known := run.record:
         return RunIdentity(**{each.name: known[each.name] for each in fields(RunIdentity) if each.name in known})
-    path = folder.path.resolve()
+    path = run.folder.path.resolve()
     if path.parent.name not in DEPENDENT:
-        return RunIdentity.of(folder.settings(), path.parent.name)
+        return RunIdentity.of(run.settings, path.parent.name)
     base = path.parents[1]
     seed = int(base.name.removeprefix("seed"))
-    return RunIdentity.of(folder.settings() | {"seed_everything": seed}, base.parent.name).with_dependent(
+    return RunIdentity.of(run.settings | {"seed_everything": seed}, base.parent.name).with_dependent(
         path.parent.name, path.name
     )
 
@@ -115,25 +115,27 @@ def require_no_trial(run: RunFolder) -> None:
 
 @dataclass(frozen=True)
 class TextsOfRun:
-    """The test texts of a run: the name of the corpus, a hash and the path of their table (each may be None).
+    """The test texts of a run."""
 
-    Args:
-        corpus: readable name; None if it is not known.
-        fingerprint: hash of the content of the test split; None if it is not known.
-        table: path of the table with ids, lengths and labels of the texts; None if the run has kept none.
-    """
+    run: RunContents
 
-    corpus: str | None
-    fingerprint: str | None
-    table: Path | None
+    @property
+    def corpus(self) -> str | None:
+        """Return the readable name of the corpus; None if it is not known."""
+        return (self.run.settings.get("run") or {}).get("data") if self.run.folder.config.is_file() else None
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Return the hash of the content of the test split; None if it is not known."""
+        return self.run.data.get("fingerprints", {}).get("test")
 
     @cached_property
     def instances(self) -> str | None:
         """Return the hash of the ids, lengths and labels of the test texts; None if the run has no table of them."""
-        if self.table is None:
+        rows = self.run.decided
+        if rows is None:
             return None
-        label = TAGS.label if self.table.stem == TAGS.table else CLASSES.label
-        rows = read_table(self.table, ["id", "length", label])
+        label = TAGS.label if self.run.of_texts == TAGS.table else CLASSES.label
         digest = hashlib.sha256()
         for column in (rows["id"], rows["length"], rows[label].explode()):
             digest.update(column.to_numpy("int64").tobytes())
@@ -146,15 +148,3 @@ class TextsOfRun:
             if ours is not None and theirs is not None:
                 return bool(ours == theirs)
         return None if self.corpus == other.corpus else False
-
-
-def texts_of(run: RunFolder) -> TextsOfRun:
-    """Return the corpus, the hash and the table of a run's test texts; those that are unknown are None."""
-    corpus = (run.settings().get("run") or {}).get("data") if run.config.is_file() else None
-    fingerprint = read_json(run.data).get("fingerprints", {}).get("test") if run.data.is_file() else None
-    return TextsOfRun(corpus, fingerprint, table_of(run))
-
-
-def table_of(run: RunFolder) -> Path | None:
-    """Return the path of the table of a run's test texts; None if the run has no such table."""
-    return next((path for name in (INSTANCES, TAGGED) if (path := run.evidence(name)).is_file()), None)

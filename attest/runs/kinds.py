@@ -1,30 +1,29 @@
 """What the model of a run or a trial decides, read from its folder."""
 
 from attest.core.kinds import CLASSES, KINDS, LABELS, NUMBER, SPANS, TAGS, Kind
-from attest.runs.folder import TRIAL, RunFolder, columns_in, no_configuration, read_json
+from attest.runs.contents import RunContents
+from attest.runs.folder import TRIAL, no_configuration
 from attest.runs.identity import DECIDES
 
 
-def kind_in(folder: RunFolder) -> Kind:
+def kind_in(run: RunContents) -> Kind:
     """Return what the model of a run or a trial decides; raise an ``AttestError`` if a file names no known kind."""
-    identity = read_json(folder.identity) if folder.identity.is_file() else {}
-    settings = folder.settings() if folder.config.is_file() else {}
-    for file, entries in ((folder.identity, identity), (folder.config, settings.get(TRIAL, {}))):
+    settings = run.settings if run.folder.config.is_file() else {}
+    for file, entries in ((run.folder.identity, run.record), (run.folder.config, settings.get(TRIAL, {}))):
         if (said := entries.get(DECIDES)) in KINDS:
             return KINDS[said]
         if said is not None:
             raise no_configuration(file, f"{DECIDES} is {said!r}, which is none of {', '.join(KINDS)}")
-    return kind_before(folder)
+    return kind_before(run)
 
 
-def kind_before(folder: RunFolder) -> Kind:
+def kind_before(run: RunContents) -> Kind:
     """Return the kind of a folder whose files do not name it, as none did before 2026-11-28, by its tables.
 
     A model of multiple choice is taken for one that decides between classes; its pages say the same.
     """
-    instances = folder.evidence(CLASSES.table)
-    if not instances.is_file():
-        return TAGS if folder.evidence(TAGS.table).is_file() else CLASSES
-    columns = columns_in(instances)
+    if run.of_texts != CLASSES.table:
+        return TAGS if run.of_texts == TAGS.table else CLASSES
+    columns = run.columns(CLASSES.table)
     shown_by = {NUMBER.predicted: NUMBER, "asked": LABELS, "answer": SPANS}
     return next((kind for column, kind in shown_by.items() if column in columns), CLASSES)

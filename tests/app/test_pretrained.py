@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 import torch
 
+from attest.runs.contents import RunContents
+
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
@@ -194,9 +196,9 @@ def test_a_tagger_decides_at_the_first_subword_of_each_word(tagger):
     assert summary["test/accuracy"] == pytest.approx(right.mean())
     assert 0 < summary["test/accuracy"] < 1, "or the next line could not fail"
     correct = pd.read_parquet(tagger.evidence("E8"))["correct"]
-    assert correct.to_numpy() == pytest.approx(Decided.by(tagger).rightly)
+    assert correct.to_numpy() == pytest.approx(Decided.by(RunContents(tagger)).rightly)
     asked = pd.read_parquet(tagger.evidence("E14"))["token"]
     assert all(row[place] >= 0 for row, place in zip(table["tags"], asked, strict=True)), "of a word's first subword"
-    held = baseline(tagger)
+    held = baseline(RunContents(tagger))
     assert held is not None
     assert held.majority.share == pytest.approx(np.bincount(tags[tags >= 0]).max() / (tags >= 0).sum())

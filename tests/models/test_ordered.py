@@ -7,6 +7,7 @@ import torch
 import attest
 from attest.core.kinds import CLASSES, NUMBER
 from attest.models.ordered import ExpectedRank, OrderedClasses
+from attest.runs.contents import RunContents
 from attest.runs.kinds import kind_in
 from tests.models.pretrained.test_softmaxes import Own
 from tests.models.pretrained.tiny import batch
@@ -43,12 +44,12 @@ def test_the_class_of_an_ordered_model_is_chosen_by_its_thresholds():
     table = trial.table()
     np.testing.assert_allclose(table.filter(like="probability_").to_numpy(), expected, atol=1e-6)
     assert table["predicted"].tolist() == expected.argmax(axis=1).tolist()
-    assert kind_in(trial.folder) == CLASSES
+    assert kind_in(RunContents(trial.folder)) == CLASSES
 
 
 def test_a_change_moves_an_ordered_model_by_ranks():
     trial, (tokens, mask) = tried(ExpectedRank(Stars())), batch((9, 4, 7, 3))
-    assert kind_in(trial.folder) == NUMBER
+    assert kind_in(RunContents(trial.folder)) == NUMBER
     np.testing.assert_allclose(trial.table()["prediction"].to_numpy(), above().sum(axis=1), atol=1e-6)
     kept = torch.arange(tokens.shape[1]) != 1
     moved = np.abs(above(tokens[:1, kept], mask[:1, kept]).sum() - above()[0].sum())

@@ -12,6 +12,7 @@ from attest.experiments.spec import Means
 from attest.report.collection import Pairing
 from attest.report.controls import baseline
 from attest.report.findings import answers
+from attest.runs.contents import RunContents
 from tests.report.made import decided, made_run
 
 ANSWERED = [spec.id for spec in EXPERIMENTS.values() if spec.answer]
@@ -96,7 +97,9 @@ def test_both_accuracies_stand_with_their_intervals(tmp_path):
     labels = [0, 1] * 10
     ours, theirs = (
         baseline(
-            made_run(tmp_path / str(right), {}, decided(labels, [*labels[:right], *(1 - each for each in labels[right:])]))
+            RunContents(
+                made_run(tmp_path / str(right), {}, decided(labels, [*labels[:right], *(1 - each for each in labels[right:])]))
+            )
         )
         for right in (18, 16)
     )

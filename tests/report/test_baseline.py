@@ -7,7 +7,9 @@ import pytest
 
 from attest.app.cli.main import main
 from attest.report.controls import baseline, last_words, scores_line, sentence, warnings
+from attest.report.findings import Findings
 from attest.report.page import write_report
+from attest.runs.contents import RunContents
 from tests.finished_runs import SMALL_RUN
 from tests.report.made import decided, made_run, tagged
 
@@ -20,7 +22,7 @@ def plain(text):
 
 def told(path, summary, rows):
     run = made_run(path, summary, rows)
-    return plain(sentence(baseline(run), {"version": 1} | summary)), last_words(run)
+    return plain(sentence(baseline(RunContents(run)), {"version": 1} | summary)), last_words(RunContents(run))
 
 
 def test_a_model_that_has_learned_its_task(tmp_path, snapshot):
@@ -46,7 +48,7 @@ def imbalanced(path):
 
 
 def test_imbalanced_labels_are_no_sign_that_nothing_was_learned(tmp_path):
-    held = baseline(imbalanced(tmp_path / "seed0"))
+    held = baseline(RunContents(imbalanced(tmp_path / "seed0")))
     assert not held.majority.better
     assert held.learned
     assert held.apart.balanced == pytest.approx((0.3 + 1) / 2)
@@ -86,30 +88,30 @@ def test_a_tagger_is_judged_by_its_sentences(tmp_path, snapshot):
 
 def test_of_a_summary_alone_nothing_is_held_against_anything(tmp_path, snapshot):
     run = made_run(tmp_path, {"test/accuracy": 0.801, "test/f1": 0.8})
-    assert baseline(run) is None
+    assert baseline(RunContents(run)) is None
     assert plain(sentence(None, {"test/accuracy": 0.801})) == snapshot
-    assert last_words(run) == ["Test:       accuracy 0.8010, F1 0.8000"]
+    assert last_words(RunContents(run)) == ["Test:       accuracy 0.8010, F1 0.8000"]
 
 
 @pytest.mark.parametrize("summary", [{}, {"test/accuracy": None}])
 def test_a_run_without_scores_says_nothing_of_them(tmp_path, summary):
     assert sentence(None, summary) is None
-    assert last_words(made_run(tmp_path, summary)) == []
+    assert last_words(RunContents(made_run(tmp_path, summary))) == []
 
 
 def test_fit_ends_with_the_score_and_the_baseline(small_run, capsys):
     """A model at chance: two epochs of ten batches have taught it nothing."""
     assert main(["fit", *SMALL_RUN, f"--run.root={small_run.path.parents[2]}"]) == 0
     said = capsys.readouterr().out
-    assert "\n".join(last_words(small_run)) in said
+    assert "\n".join(last_words(RunContents(small_run))) in said
     assert said.index("Test:       accuracy 0.4935") < said.index("Warning:") < said.index("Run folder:")
 
 
 def test_a_page_opens_with_what_is_wrong_with_its_model(tmp_path):
     run = made_run(tmp_path / "seed0", {"test/accuracy": 0.5}, decided([0, 1] * 20, [0] * 40))
-    write_report(run)
+    write_report(Findings(run))
     banner = run.report.read_text().partition('<p class="warning" role="note">')[2].partition("</p>")[0]
     assert "The model predicts “bad” every time. It is not shown to tell the classes apart better than chance" in banner
     sound = made_run(tmp_path / "other" / "seed0", {"test/accuracy": 1.0}, decided([0, 1] * 20, [0, 1] * 20))
-    write_report(sound)
+    write_report(Findings(sound))
     assert 'class="warning"' not in sound.report.read_text()

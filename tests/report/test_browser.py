@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attest.report.findings import Findings
 from attest.report.page import write_report
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
 from tests.report.browsers import AXE, LETTERS, WIDTHS, in_a_browser, resize, tell_media, with_axe
@@ -30,7 +31,7 @@ def run(small_run, tmp_path_factory) -> RunFolder:
     shutil.copytree(small_run.path, copy.path)
     timing = read_json(copy.timing)
     write_json(copy.timing, timing | {"environment": timing.get("environment", {}) | {"commit": "0123456789" * 4}})
-    write_report(copy, figures=[])
+    write_report(Findings(copy), figures=[])
     page = small_run.report.read_text()  # its figures are drawn already
     texts = '<details class="folded"><summary><h2>Texts, and'
     drawn = page[page.index('<details class="folded"><summary><h2>Figures') : page.index(texts)]
@@ -219,7 +220,7 @@ def test_a_file_of_many_texts_opens_at_once(browser, run, tmp_path):
         rows = pd.read_parquet(path)
         repeated = pd.concat([rows] * (TEXTS // len(rows) + 1), ignore_index=True)[:TEXTS]
         write_table(path, repeated.assign(id=np.arange(TEXTS)))
-    write_report(large, figures=[])
+    write_report(Findings(large), figures=[])
     assert large.report.stat().st_size < BYTES
     page = browser.new_page()
     page.goto(large.report.as_uri())
@@ -234,7 +235,7 @@ def tagger(tmp_path_factory) -> RunFolder:
     """Of 3 sentences; two of them have a word that is tagged wrongly."""
     path = tmp_path_factory.mktemp("tagger") / "conll2000" / "ya-tagger" / "seed0"
     run = made_run(path, {"test/accuracy": 0.625, "test/chunk_f1": 0.25}, ROWS)
-    write_report(run, figures=[])
+    write_report(Findings(run), figures=[])
     return run
 
 

@@ -9,6 +9,7 @@ import yaml
 from attest.app.cli.main import main
 from attest.experiments.verdict_errors import error_sentence
 from attest.report.card import BEGIN, END, PICTURE, put_into, section
+from attest.report.findings import Findings
 from attest.runs.folder import TRIAL, RunFolder, read_json, write_json, write_table
 from tests.report.made import READ, VERDICT, decided, made_run
 
@@ -49,25 +50,25 @@ def trial(run) -> RunFolder:
 
 
 def test_the_section_of_a_run(run, snapshot):
-    assert section(run) == snapshot
+    assert section(Findings(run)) == snapshot
 
 
 def test_the_section_of_a_trial(trial, snapshot):
-    assert section(trial) == snapshot
+    assert section(Findings(trial)) == snapshot
 
 
 def test_a_card_has_sentences_of_the_texts_that_were_read_and_no_key(run):
     """The model is right in all texts but the two that E19 has not read."""
     write_table(run.evidence("instances"), decided([0] * 30, [0] * 28 + [1] * 2), {"attest": "0.2.0"})
     write_table(run.evidence("E19"), READ, {"attest": "0.2.0"})
-    said = section(run).replace("\N{NO-BREAK SPACE}", " ")
+    said = section(Findings(run)).replace("\N{NO-BREAK SPACE}", " ")
     assert "of 30 texts of the test split of sst, 100 were read in random order by attest 0.2.0, and in 80 of these" in said
     assert "The model decides 100 % [88 %, 100 %] of the texts that were read as their labels say." in said
     assert not re.search(r"\bE\d+\b|test/|\|", said)
 
 
 def test_a_card_says_how_often_such_an_answer_is_wrong(run):
-    assert error_sentence("in part", "attention") in section(run)
+    assert error_sentence("in part", "attention") in section(Findings(run))
 
 
 def measure(run, predicted=(0, 1)) -> None:
@@ -76,13 +77,13 @@ def measure(run, predicted=(0, 1)) -> None:
 
 
 def test_a_picture_stands_in_a_card_where_there_is_one(run):
-    assert "![" not in section(run, "readings.svg"), "nobody measured what decides"
+    assert "![" not in section(Findings(run), "readings.svg"), "nobody measured what decides"
     measure(run)
-    assert "![" not in section(run)
-    shown = section(run, "readings.svg").replace("\N{NO-BREAK SPACE}", " ")
+    assert "![" not in section(Findings(run))
+    shown = section(Findings(run), "readings.svg").replace("\N{NO-BREAK SPACE}", " ")
     assert re.search(r"!\[In how many texts .* attention 80 % \[.*random order .*\]\(readings.svg\)", shown)
     measure(run, predicted=(1, 1))
-    assert "![" not in section(run, "readings.svg"), "it has not learned its task"
+    assert "![" not in section(Findings(run), "readings.svg"), "it has not learned its task"
 
 
 def test_the_command_writes_the_picture_beside_the_card_and_spares_a_file_of_others(run, tmp_path, capsys):
@@ -103,27 +104,27 @@ def test_a_name_ends_no_code_in_a_card(trial):
     settings = yaml.safe_load(trial.config.read_text())
     settings[TRIAL]["name"] = "mine`\n<script>"
     trial.config.write_text(yaml.safe_dump(settings))
-    assert "`mine<script>`" in section(trial)
+    assert "`mine<script>`" in section(Findings(trial))
 
 
 def test_a_command_that_a_stranger_may_have_written_is_left_out(run):
     write_json(run.identity, read_json(run.identity) | {"typed": ["DATA=sst", "--x=$(rm -rf .)"]})
-    assert "rm -rf" not in section(run)
-    assert "config.yaml" in section(run)
+    assert "rm -rf" not in section(Findings(run))
+    assert "config.yaml" in section(Findings(run))
 
 
 @pytest.mark.parametrize("written", [{"given": ["a=rm()"]}, {"asked": {"a=1); rm(": 2}}])
 def test_a_call_that_a_stranger_may_have_written_is_left_out(trial, written):
     settings = yaml.safe_load(trial.config.read_text())
     trial.config.write_text(yaml.safe_dump(settings | {TRIAL: settings[TRIAL] | written}, sort_keys=False))
-    assert "rm(" not in section(trial)
-    assert "config.yaml" in section(trial)
+    assert "rm(" not in section(Findings(trial))
+    assert "config.yaml" in section(Findings(trial))
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 def test_a_card_keeps_every_line_above_its_section(run, ending):
     card = CARD.replace("\n", ending)
-    written = put_into(card, run)
+    written = put_into(card, Findings(run))
     assert written.startswith(card + ending + BEGIN)
     assert written.endswith(END + ending)
     assert written.count("\n") == written.count(ending)
@@ -134,10 +135,10 @@ CARDS = ("", CARD, CARD.replace("\n", "\r\n"), "# Without", "---\n# none\n---\n"
 
 @pytest.mark.parametrize("card", CARDS)
 def test_an_older_section_is_replaced_where_it_stands(run, card):
-    once = put_into(card, run) + "And after it.\n"
-    assert put_into(once, run) == once
+    once = put_into(card, Findings(run)) + "And after it.\n"
+    assert put_into(once, Findings(run)) == once
     write_json(run.summary, {"verdict": {"tokens": VERDICT["tokens"] | {"answer": "no", "sentence": "No. Never."}}} | NUMBERS)
-    again = put_into(once, run)
+    again = put_into(once, Findings(run))
     assert again.count(BEGIN) == 1
     assert again.endswith("And after it.\n")
     assert "No. Never." in again
@@ -155,10 +156,10 @@ def test_an_older_section_is_replaced_where_it_stands(run, card):
 )
 def test_a_card_that_cannot_be_read_is_refused(run, card, refusal):
     with refusal():
-        put_into(card, run)
+        put_into(card, Findings(run))
 
 
 def test_without_verdict_there_is_no_section(run, refusal):
     write_json(run.summary, NUMBERS)
     with refusal():
-        section(run)
+        section(Findings(run))

@@ -3,7 +3,8 @@
 import pytest
 
 from attest.report.controls import Controls, baseline
-from attest.runs.folder import read_json, read_yaml, write_json
+from attest.runs.contents import RunContents
+from attest.runs.folder import write_json
 from tests.report.made import decided, made_run
 
 MINE = {
@@ -35,7 +36,7 @@ def with_seed(run, accuracy):
 
 
 def controls_of(run):
-    return Controls(run, read_yaml(run.config), read_json(run.summary), baseline(run))
+    return Controls(RunContents(run), baseline(RunContents(run)))
 
 
 def shown(run, key):
@@ -76,7 +77,7 @@ def test_the_twin_differs_in_its_projection_alone(run):
     with_twin(run, model="cnn")
     assert controls_of(run).uniform is None
     twin = with_twin(run)
-    assert controls_of(run).uniform_run.path == twin.path
+    assert controls_of(run).uniform_run.folder.path == twin.path
     assert controls_of(run).uniform["test/accuracy"] == 0.5
 
 
@@ -103,5 +104,5 @@ def test_a_dependent_run_has_the_controls_of_its_base(run):
     write_json(run.path / "controls" / "summary.json", {"rows": [], "E5/jsd/mean": 0.1})
     twin = with_twin(run)
     controls = controls_of(dependent)
-    assert controls.uniform_run.path == twin.path
+    assert controls.uniform_run.folder.path == twin.path
     assert controls.between_seeds == {"E5/jsd/mean": 0.1}

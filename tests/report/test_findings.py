@@ -16,7 +16,7 @@ def test_a_run_named_from_within_its_parent_says_the_same(small_run, monkeypatch
     found = Findings(beside)
     assert found.answers == expected.answers
     assert found.measured == expected.measured
-    write_report(beside, figures=[], alone=tmp_path / "page.html")
+    write_report(Findings(beside), figures=[], alone=tmp_path / "page.html")
     assert f"planted / {small_run.path.parent.name} / seed0" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
@@ -32,7 +32,7 @@ def test_of_pairs_the_page_says_how_much_attention_stays_in_a_text(tmp_path, sna
     shares = {"pairs/attention_within/mean": 0.5, "pairs/attention_between/mean": 0.125}
     run = made_run(tmp_path / "pairs" / "seed0", shares)
     assert Findings(run).pairs.replace("\N{NO-BREAK SPACE}", " ") == snapshot
-    write_report(run, figures=[], alone=tmp_path / "page.html")
+    write_report(Findings(run), figures=[], alone=tmp_path / "page.html")
     assert Findings(run).pairs in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert Findings(made_run(tmp_path / "single" / "seed0", {})).pairs is None
 

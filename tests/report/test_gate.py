@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from attest.experiments.stopping import reading_order
+from attest.report.findings import Findings
 from attest.report.gate import Ruling, Sample, overall, requirement, rule
 from attest.runs.belonging import finished
 from attest.runs.folder import RunFolder, Stopped, write_json, write_table
@@ -30,7 +31,7 @@ def run(tmp_path) -> RunFolder:
 
 
 def ruled(run: RunFolder, typed: str) -> Ruling:
-    return rule(finished(run), requirement(typed))
+    return rule(Findings(finished(run)), requirement(typed))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from attest.report import page as illustrations
 from attest.report.evidence_figures import TICKS, accuracy_by_layer, attention_map_grid
 from attest.report.figures import to_svg
+from attest.report.findings import Findings
 from attest.runs.folder import RunFolder, write_table
 from attest.runs.identity import RunIdentity
 
@@ -47,12 +48,12 @@ def test_layers_stand_in_their_order_where_there_are_ten_and_more():
 def test_a_folder_is_drawn_as_far_as_its_tables_go(tmp_path):
     folder = RunFolder(tmp_path)
     RunIdentity("sst", "dr-transformer-dr-none-softmax", 0).store(folder)
-    assert list(illustrations.layer_illustrations(folder)) == []
+    assert list(illustrations.layer_illustrations(Findings(folder))) == []
     tables = {"original": maps(3), "attacked": maps(3)}
     columns = {f"{name}_layer{place + 1}": [each.ravel()] for name, both in tables.items() for place, each in enumerate(both)}
     write_table(folder.evidence("maps"), pd.DataFrame({"id": [5], "tokens": [["a", "b", "c"]]} | columns))
     write_table(folder.evidence("E8"), pd.DataFrame({"correct": [True], "correct_softmax": [True]}))
-    (drawn,) = illustrations.layer_illustrations(folder)
+    (drawn,) = illustrations.layer_illustrations(Findings(folder))
     assert drawn.key == "maps/text_5", "pooled E8 has no layers to draw"
     np.testing.assert_array_equal(drawn.drawing.axes[0].images[0].get_array(), tables["original"][0])
     assert [axes.get_title() for axes in drawn.drawing.axes[:2]] == ["as trained", "keys attacked"]
@@ -64,6 +65,6 @@ def test_a_run_with_another_projection_is_drawn_beside(tmp_path):
         RunIdentity("sst", folder.path.parent.name, 0).store(folder)
         columns = {"original_layer1": [maps(3, layers=2)[shift].ravel()]}
         write_table(folder.evidence("maps"), pd.DataFrame({"id": [5], "tokens": [["a", "b", "c"]]} | columns))
-    (drawn,) = illustrations.layer_illustrations(mine)
+    (drawn,) = illustrations.layer_illustrations(Findings(mine))
     assert [axes.get_title() for axes in drawn.drawing.axes[:2]] == ["as trained", "trained with entmax15"]
     np.testing.assert_array_equal(drawn.drawing.axes[1].images[0].get_array(), maps(3, layers=2)[1])

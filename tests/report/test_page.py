@@ -67,7 +67,7 @@ def test_it_needs_nothing_from_outside(small_run, outline):
     assert not re.search(r'(src|href)="(?!#|data:)', page)
     assert "@import" not in page
     assert "url(http" not in page
-    assert outline.tags.count("svg") == len(illustrations(small_run)) > 3
+    assert outline.tags.count("svg") == len(illustrations(Findings(small_run))) > 3
 
 
 def test_it_says_first_whether_attention_is_right_and_of_each_test_what_it_misses(small_run):
@@ -124,20 +124,20 @@ def below(page: str) -> str:
 
 
 def test_text_from_the_data_cannot_inject_markup(run):
-    write_report(run)
+    write_report(Findings(run))
     drawn = Outline(run.report.read_text())
-    write_report(run, figures=[])
+    write_report(Findings(run), figures=[])
     before = Outline(below(run.report.read_text()))
     rows = pd.read_parquet(run.evidence("instances"))
     rows["tokens"] = rows["tokens"].map(lambda tokens: [HOSTILE] * len(tokens))
     hostile = rows.rename(columns={"probability_praise": f"probability_{HOSTILE}"})
     write_table(run.evidence("instances"), hostile, made_from(run.evidence("instances")))
-    write_report(run)
+    write_report(Findings(run))
     redrawn = Outline(run.report.read_text())
     assert {*redrawn.tags} == {*drawn.tags}, "figures wrap long names, so that they have more elements, but of no other kind"
     assert redrawn.tags.count("script") == drawn.tags.count("script")
     assert not [name for name, _ in redrawn.attributes if name.startswith("on")]
-    write_report(run, figures=[])
+    write_report(Findings(run), figures=[])
     page = run.report.read_text()
     after = Outline(below(page))
     assert after.tags == before.tags, "not one element more or less"
@@ -150,12 +150,12 @@ def test_text_from_the_data_cannot_inject_markup(run):
 
 @pytest.mark.whole("a run from beginning to end")
 def test_what_was_read_beside_a_text_stands_above_it(run):
-    write_report(run, figures=[])
+    write_report(Findings(run), figures=[])
     assert "Question or hypothesis:" not in run.report.read_text().split("<script")[0]
     rows = pd.read_parquet(run.evidence("instances"))
     asked = [["Where", "is", f"{HOSTILE}{identity}"] for identity in rows["id"]]
     write_table(run.evidence("instances"), rows.assign(question=asked))
-    write_report(run, figures=[])
+    write_report(Findings(run), figures=[])
     page = run.report.read_text()
     (identity,) = re.findall(r'<article id="text-(\d+)"', page)[:1]
     assert f"Question or hypothesis: Where is {html.escape(HOSTILE).replace('&#x27;', '&#39;')}{identity}</p>" in page.replace(
@@ -192,7 +192,7 @@ def test_what_is_undefined_on_every_text_is_named_and_has_neither_row_nor_column
     write_json(run.summary, read_json(run.summary) | undefined)
     rows = pd.read_parquet(run.evidence("E2"))
     write_table(run.evidence("E2"), rows.assign(tvd_median=np.nan))
-    write_report(run, figures=[])
+    write_report(Findings(run), figures=[])
     page = html.unescape(run.report.read_text())
     name = next(measure.title for measure in SPEC.measures if measure.column == "tvd_median")
     assert f"Undefined on every text: {name}." in page
@@ -218,7 +218,7 @@ def test_controls_are_read_from_the_runs_beside_it(run):
     sibling(run, "jw-bilstm-additive-uniform-00000000", 0, flat | {"seed_everything": 3}, 0.125)
     longer = flat | {"trainer": settings["trainer"] | {"max_epochs": 99}}
     sibling(run, "jw-bilstm-additive-uniform-11111111", 0, longer, 0.0625)
-    write_report(run, figures=[])
+    write_report(Findings(run), figures=[])
     page = run.report.read_text()
     mine = read_json(run.summary)["test/accuracy"]
     assert f"{(mine + 0.25) / 2:.3f} ± {abs(mine - 0.25) / 2**0.5:.3f}" in page
@@ -230,7 +230,7 @@ def test_controls_are_read_from_the_runs_beside_it(run):
 def test_what_controls_found_between_seeds_is_shown(run):
     found = {"E5/jsd/mean": 0.125, "E5/jsd/nan": 0.0} | {f"E5/jsd/{part}": 0.125 for part in ("std", "ci_low", "ci_high")}
     write_json(run.path / "controls" / "summary.json", {"rows": []} | found)
-    write_report(run, figures=[])
+    write_report(Findings(run), figures=[])
     page = run.report.read_text()
     assert page.index("How far apart is attention when only the seed differs?") < page.index("JSD between seeds")
 
@@ -252,12 +252,12 @@ def test_every_text_can_be_seen_with_every_explanation(small_run, outline):
 
 @pytest.mark.whole("every figure is drawn")
 def test_figures_lie_beside_it_as_vectors_and_pictures(run):
-    write_report(run)
+    write_report(Findings(run))
     (run.figures / "E99-gone.svg").write_text("<svg/>")
     with (run.figures / "drawn.txt").open("a") as listed:
         listed.write("\nE99-gone.svg")
-    write_report(run)
-    names = {figure.key.replace("/", "-") for figure in illustrations(run)}
+    write_report(Findings(run))
+    names = {figure.key.replace("/", "-") for figure in illustrations(Findings(run))}
     drawn = {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
     assert {path.name for path in run.figures.iterdir()} == {*drawn, "readings.svg", "drawn.txt"}
     assert (run.figures / "E2-permutation_by_max_attention.png").read_bytes().startswith(b"\x89PNG")
@@ -265,13 +265,13 @@ def test_figures_lie_beside_it_as_vectors_and_pictures(run):
 
 def test_what_the_report_did_not_draw_stays(run):
     """Neither a file of somebody's beside the figures goes, nor one elsewhere that a list of a stranger's names."""
-    one = illustrations(run)[:1]
-    write_report(run, figures=one)
+    one = illustrations(Findings(run))[:1]
+    write_report(Findings(run), figures=one)
     others = [run.figures / "mine.png", run.figures / "mine.svg", run.path / "mine.svg"]
     for file in others:
         file.write_text("mine")
     (run.figures / "drawn.txt").write_text(f"../mine.svg\n{run.path / 'mine.svg'}\n..\n")
-    write_report(run, figures=one)
+    write_report(Findings(run), figures=one)
     assert [file.read_text() for file in others] == ["mine"] * 3
 
 
@@ -293,7 +293,7 @@ def test_no_report_is_written_through_a_link(run, tmp_path, capsys):
 def test_it_is_written_without_evidence_that_did_not_run(run):
     for table in (run.path / "evidence").glob("*.parquet"):
         table.unlink()
-    write_report(run)
+    write_report(Findings(run))
     assert Outline(run.report.read_text()).tags.count("svg") == 1
 
 
@@ -301,7 +301,7 @@ def test_it_is_written_without_evidence_that_did_not_run(run):
 def test_it_says_when_the_first_epoch_was_the_best(run, best, epochs, said):
     write_json(run.summary, read_json(run.summary) | {"best/epoch": best})
     write_json(run.curves, [read_json(run.curves)[0] | {"epoch": epoch} for epoch in range(epochs)])
-    write_report(run)
+    write_report(Findings(run))
     page = html.unescape(run.report.read_text())
     assert f"The model is that of epoch {best + 1} of {epochs}, the best by validation." in page
     assert ("No later epoch was better, so the rest of the training did not help." in page) == said
@@ -317,7 +317,7 @@ def test_it_is_written_of_the_runs_that_are_kept_without_curves_and_tables(corpu
     dependent = next(run for run in kept if (run.path / "base.json").is_file())
     assert not base.curves.exists()
     for run in (base, dependent):
-        write_report(run)
+        write_report(Findings(run))
         page = html.unescape(run.report.read_text())
         assert f"The model is that of epoch {read_json(run.summary)['best/epoch'] + 1}, the best by validation." in page
         assert "Not known: " in page.split('<ul class="asked">')[1].split("</ul>")[0]
@@ -368,7 +368,7 @@ def test_a_model_trained_on_masked_texts_is_said_to_be_another(small_run, tmp_pa
     settings = folder.settings()
     settings["model"]["init_args"]["masking"] = "uniform"
     folder.config.write_text(yaml.safe_dump(settings, sort_keys=False))
-    write_report(folder, figures=[])
+    write_report(Findings(folder), figures=[])
     assert said in folder.report.read_text(encoding="utf-8")
 
 
@@ -376,13 +376,13 @@ def test_copies_of_training_texts_and_a_cut_of_the_old_kind_are_said(run):
     record, settings = read_json(run.data), run.settings()
     assert record["sampling"] == "keyed"
     write_json(run.data, record | {"copies": {"test in train": 3}})
-    write_report(run, figures=[])
+    write_report(Findings(run), figures=[])
     said = f"3 of the {record['counts']['test']:,} texts of the test split are also in the train split"
     assert said in run.report.read_text(encoding="utf-8")
     settings["data"]["init_args"]["texts"] = 7
     run.config.write_text(yaml.safe_dump(settings, sort_keys=False))
     write_json(run.data, {name: value for name, value in record.items() if name not in ("sampling", "copies")})
-    write_report(run, figures=[])
+    write_report(Findings(run), figures=[])
     page = run.report.read_text(encoding="utf-8")
     assert "texts=7: rows at equal distances, as this run was made" in page
     assert "are also in" not in page

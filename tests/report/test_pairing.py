@@ -5,13 +5,14 @@ import pytest
 from scipy import stats
 
 from attest.report.collection import Decided, Pairing, paired
+from attest.runs.contents import RunContents
 from tests.report.made import decided, made_run, tagged
 
 LABELS = [0, 1, 2, 0, 1, 2, 0]
 
 
 def pairing(first, second) -> Pairing:
-    return paired(Decided.by(first), Decided.by(second))
+    return paired(Decided.by(RunContents(first)), Decided.by(RunContents(second)))
 
 
 def test_decisions_are_paired_by_text(tmp_path):
@@ -21,7 +22,7 @@ def test_decisions_are_paired_by_text(tmp_path):
     assert (found.same, found.instances, found.tagging) == (True, 7, False)
     assert (found.test.only_first, found.test.only_second) == (4, 1)
     assert found.test.p_value == pytest.approx(stats.binomtest(1, 5).pvalue)
-    assert Decided.by(first).rightly.tolist() == [True] * 5 + [False, True]
+    assert Decided.by(RunContents(first)).rightly.tolist() == [True] * 5 + [False, True]
 
 
 def test_sentences_of_taggers_are_paired_by_the_share_of_their_tokens(tmp_path):
@@ -31,7 +32,7 @@ def test_sentences_of_taggers_are_paired_by_the_share_of_their_tokens(tmp_path):
     first, second = made_run(tmp_path / "a", {}, tagged(tags, ours)), made_run(tmp_path / "b", {}, tagged(tags, theirs))
     shares = [[np.mean(np.equal(p, t)) for p, t in zip(predicted, tags, strict=True)] for predicted in (ours, theirs)]
     found = pairing(first, second)
-    np.testing.assert_allclose(Decided.by(first).rightly, shares[0])
+    np.testing.assert_allclose(Decided.by(RunContents(first)).rightly, shares[0])
     assert (found.instances, found.tagging) == (9, True)
     assert found.test.p_value == pytest.approx(stats.wilcoxon(*shares).pvalue)
     assert found.test.only_first == np.greater(*shares).sum()
@@ -42,4 +43,4 @@ def test_what_cannot_be_paired_is_not(tmp_path):
     run, bare = made_run(tmp_path / "a", {}, rows), made_run(tmp_path / "b", {})
     assert pairing(run, made_run(tmp_path / "c", {}, rows.iloc[:-1])) == Pairing(False)
     assert pairing(run, bare) == Pairing(None)
-    assert Decided.by(bare).rightly is None
+    assert Decided.by(RunContents(bare)).rightly is None

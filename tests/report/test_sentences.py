@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from attest.report.explained import words_of
+from attest.report.findings import Findings
 from attest.report.instance_table import ROWS as ROWS_SHOWN
 from attest.report.instance_table import (
     SENTENCES,
@@ -19,7 +20,8 @@ from attest.report.instance_table import (
     tagged_sentences,
 )
 from attest.report.page import write_report
-from attest.runs.folder import read_table, write_table
+from attest.runs.contents import RunContents
+from attest.runs.folder import RunFolder, read_table, write_table
 from tests.report.made import made_run
 
 NAMES = ["O", "B-NP", "I-NP"]
@@ -52,26 +54,31 @@ ROWS = pd.DataFrame(
 )
 
 
+def with_table(path, rows=ROWS):
+    folder = RunFolder(path)
+    write_table(folder.evidence("tagged"), rows)
+    return RunContents(folder)
+
+
 @pytest.fixture
-def table(tmp_path):
-    write_table(tmp_path / "tagged.parquet", ROWS)
-    return tmp_path / "tagged.parquet"
+def run(tmp_path):
+    return with_table(tmp_path)
 
 
-def shown_of(path):
-    return shown_sentences(path, tagged_sentences(path))
+def shown_of(run):
+    return shown_sentences(run, tagged_sentences(run))
 
 
-def test_they_are_spread_from_the_worst_to_the_best_with_the_gold_tag_where_a_word_is_wrong(table):
-    shown = shown_of(table)
+def test_they_are_spread_from_the_worst_to_the_best_with_the_gold_tag_where_a_word_is_wrong(run):
+    shown = shown_of(run)
     assert [each["id"] for each in shown] == [2, 4, 9]
     assert [each["right"] for each in shown] == [0, 0.75, 1]
     assert shown[1]["tags"] == [("B-NP", None), ("B-NP", "I-NP"), ("O", None), ("B-NP", None), None]
 
 
-def test_the_attention_is_that_of_wrong_words_and_of_those_least_sure_in_their_order(table, snapshot):
+def test_the_attention_is_that_of_wrong_words_and_of_those_least_sure_in_their_order(run, snapshot):
     """Word e is of no tag, so it is not asked about, however unsure the model is of it."""
-    shown = shown_of(table)[1]["explanations"]
+    shown = shown_of(run)[1]["explanations"]
     assert [each.name for each in shown] == snapshot
     for word, each in enumerate(shown):
         np.testing.assert_allclose(each.weights, ATTENTION[word], rtol=1e-6)
@@ -80,14 +87,13 @@ def test_the_attention_is_that_of_wrong_words_and_of_those_least_sure_in_their_o
 
 @pytest.mark.parametrize("rows", [None, ROWS.drop(columns="tokens"), ROWS.drop(columns="attention")])
 def test_there_are_none_where_words_or_attention_are_not_stored(tmp_path, rows):
-    if rows is not None:
-        write_table(tmp_path / "tagged.parquet", rows)
-    assert tagged_sentences(tmp_path / "tagged.parquet") is None
+    run = RunContents(RunFolder(tmp_path)) if rows is None else with_table(tmp_path, rows)
+    assert tagged_sentences(run) is None
 
 
 def test_attention_is_read_of_the_sentences_that_are_shown_alone(tmp_path, monkeypatch):
     many = pd.concat([ROWS] * 40, ignore_index=True).assign(id=np.arange(120))
-    write_table(tmp_path / "tagged.parquet", many)
+    run = with_table(tmp_path, many)
     whole, some = [], []
 
     def recorded(path, names=None, ids=None):
@@ -95,18 +101,19 @@ def test_attention_is_read_of_the_sentences_that_are_shown_alone(tmp_path, monke
         some.extend(ids or [])
         return read_table(path, names, ids)
 
-    monkeypatch.setattr("attest.report.instance_table.read_table", recorded)
-    shown = shown_of(tmp_path / "tagged.parquet")
+    for module in ("runs.contents", "report.instance_table"):
+        monkeypatch.setattr(f"attest.{module}.read_table", recorded)
+    shown = shown_of(run)
     assert "attention" not in whole[0]
     assert not [name for name in whole[0] if name.startswith("probability_")]
     assert [each["id"] for each in shown] == some
     assert len(some) == SENTENCES
 
 
-def test_every_sentence_stands_in_a_table_with_its_f1_of_chunks_and_its_tags(table):
+def test_every_sentence_stands_in_a_table_with_its_f1_of_chunks_and_its_tags(run):
     """By hand: sentence 4 has two chunks, three are predicted, one agrees; 9 has one, as predicted; 2 lacks its."""
     experiments = {"E2": pd.DataFrame({"id": [2, 4], "tvd_median": [0.25, 0.5]})}
-    found = sentence_table(tagged_sentences(table), experiments, NAMES)
+    found = sentence_table(tagged_sentences(run), experiments, NAMES)
     names = [column["name"] for column in found["columns"]]
     assert names[:3] == ["right", "F1 of chunks", "words"]
     assert [row[:5] for row in found["rows"]] == [
@@ -119,8 +126,8 @@ def test_every_sentence_stands_in_a_table_with_its_f1_of_chunks_and_its_tags(tab
     assert json.loads(as_script_data(found))["total"] == 3
 
 
-def test_tags_that_are_no_chunks_have_no_f1_of_chunks(table):
-    found = sentence_table(tagged_sentences(table), {}, ["DET", "NOUN", "VERB"])
+def test_tags_that_are_no_chunks_have_no_f1_of_chunks(run):
+    found = sentence_table(tagged_sentences(run), {}, ["DET", "NOUN", "VERB"])
     assert [column["name"] for column in found["columns"]] == ["right", "words"]
 
 
@@ -137,7 +144,7 @@ def test_the_table_of_many_sentences_is_bounded():
 
 def test_the_page_of_a_tagger_has_its_f1_in_the_head_and_its_sentences(tmp_path):
     run = made_run(tmp_path / "conll2000" / "ya-tagger" / "seed0", {"test/accuracy": 0.625, "test/chunk_f1": 0.25}, ROWS)
-    write_report(run, figures=[])
+    write_report(Findings(run), figures=[])
     page = html.unescape(run.report.read_text()).replace("\N{NO-BREAK SPACE}", " ")
     band = page.split('<ul class="glance">')[1].split("</ul>")[0]
     assert re.search(r'<strong>0\.625<span class="interval"> \[[\d., ]+\]</span></strong> Accuracy', band)

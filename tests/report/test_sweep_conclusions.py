@@ -6,6 +6,7 @@ import pytest
 from attest.report.controls import Baseline, baseline
 from attest.report.related import Conclusion
 from attest.report.related_pages import sweep_conclusions
+from attest.runs.contents import RunContents
 from tests.report.made import decided, made_run
 
 LAMBDAS = [0.001, 0.01, 0.1]
@@ -73,7 +74,9 @@ def held(path, right: int) -> Baseline:
     """A model that decides so many of 20 texts rightly."""
     labels = [0, 1] * 10
     found = baseline(
-        made_run(path / str(right), {}, decided(labels, [*labels[:right], *(1 - each for each in labels[right:])]))
+        RunContents(
+            made_run(path / str(right), {}, decided(labels, [*labels[:right], *(1 - each for each in labels[right:])]))
+        )
     )
     assert found is not None
     return found

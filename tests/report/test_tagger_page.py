@@ -38,7 +38,7 @@ def test_no_title_or_caption_speaks_of_texts(tmp_path):
     folder = every_number(tmp_path)
     maps = {"id": [7], "tokens": [["a", "b"]], "original_layer1": [np.full(4, 0.5)]}
     write_table(folder.evidence(MAPS), pd.DataFrame(maps))
-    assert [each.title for each in illustrations(folder)] == ["Attention maps, sentence 7"]
+    assert [each.title for each in illustrations(Findings(folder))] == ["Attention maps, sentence 7"]
     needed = {
         name: pd.DataFrame(columns=[TAGS.predicted, *(need for each in spec.drawings for need in each.needs)])
         for name, spec in EXPERIMENTS.items()

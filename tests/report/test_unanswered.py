@@ -7,6 +7,7 @@ import pytest
 import yaml
 from syrupy.assertion import SnapshotAssertion
 
+from attest.report.findings import Findings
 from attest.report.page import write_report
 from tests.report.made import decided, made_run, tagged
 
@@ -18,7 +19,7 @@ def header_of(folder, summary: dict[str, float], rows: pd.DataFrame, trial: dict
     run = made_run(folder / "mine" / "one" / "seed0", summary, rows)
     if trial is not None:
         run.config.write_text(yaml.safe_dump(yaml.safe_load(run.config.read_text()) | {"trial": trial | {"attest": "0"}}))
-    write_report(run, figures=[])
+    write_report(Findings(run), figures=[])
     header = run.report.read_text().partition("<header>")[2].partition("<nav")[0].replace(str(run.path), "<run>")
     return re.sub(r"\s+", " ", re.sub(r"<(?!run>)[^>]+>", " ", header)).strip()
 

@@ -20,6 +20,7 @@ from attest.runs.belonging import (
     stray_tables,
     versions_of,
 )
+from attest.runs.contents import RunContents
 from attest.runs.folder import RunFolder, made_from, read_json, read_table, write_json, write_table
 from tests.finished_runs import LIGHT, copy_of
 
@@ -118,7 +119,7 @@ def test_tables_name_checkpoint_data_version_and_commit(finished):
     known = known_digests(finished)
     assert known == digests_of(finished)
     for table in ("instances", "E2"):
-        made = finished.origin_of(table)
+        made = RunContents(finished).origin_of(table)
         assert {part: made[part] for part in ("checkpoint", "data")} == {part: known[part] for part in ("checkpoint", "data")}
         assert (made["attest"], made.get("commit")) == (versions.__version__, versions.commit())
         assert "commit" not in made_from(finished.evidence(table)), "the same code writes the same bytes, with or without git"
@@ -202,7 +203,7 @@ def test_a_run_that_keeps_no_digests_is_held_against_its_checkpoint(run, how, ca
 
 
 def test_the_report_says_where_versions_differ(run, capsys):
-    assert mixed_versions(run) is None
+    assert mixed_versions(RunContents(run)) is None
     table = run.evidence("E2")
     write_table(table, read_table(table), made_from(table) | {"attest": "0.1.0", "commit": COMMIT})
     assert main(["report", str(run.path)]) == 0
@@ -255,7 +256,7 @@ def test_a_git_that_does_not_answer_is_no_other_version(run, git, capsys):
 def test_a_file_that_changed_meanwhile_is_no_other_version(run, git):
     git(f"{COMMIT}-dirty")
     assert "computed by different versions" not in gathered_again(run)
-    assert run.origin_of("E2")["commit"] == f"{COMMIT}-dirty"
+    assert RunContents(run).origin_of("E2")["commit"] == f"{COMMIT}-dirty"
 
 
 def test_a_table_that_another_commit_made_is_named(run, git, capsys):
@@ -282,15 +283,15 @@ def test_a_table_whose_writing_was_stopped_names_no_commit(run, git, monkeypatch
         patch.setattr("attest.runs.folder.write_table", stopped)
         with pytest.raises(KeyboardInterrupt):
             run.write_evidence("E2", rows)
-    assert "commit" not in run.origin_of("E2")
+    assert "commit" not in RunContents(run).origin_of("E2")
     run.write_evidence("E2", rows)
-    assert run.origin_of("E2")["commit"] == "b" * 40
+    assert RunContents(run).origin_of("E2")["commit"] == "b" * 40
 
 
 def test_versions_are_told_once_where_a_commit_is_unknown(run):
     run.note(commits={"instances": COMMIT, "E2": None})
-    assert versions_of(run, ["instances", "E2"]) == [f"attest {versions.__version__} of commit aaaaaaaaaaaa"]
-    assert versions_of(run, ["E2"]) == [f"attest {versions.__version__}"]
+    assert versions_of(RunContents(run), ["instances", "E2"]) == [f"attest {versions.__version__} of commit aaaaaaaaaaaa"]
+    assert versions_of(RunContents(run), ["E2"]) == [f"attest {versions.__version__}"]
 
 
 def test_whoever_writes_into_a_run_claims_its_folder(run, capsys):

@@ -14,6 +14,7 @@ import attest
 from attest.app.cli.main import main
 from attest.core.errors import AttestError
 from attest.experiments.stopping import ALL, READ
+from attest.runs.contents import RunContents
 from attest.runs.folder import COUNTS, RunFolder, read_json, write_json
 from attest.runs.shapes import Entries, misfit
 from tests.finished_runs import copy_of
@@ -173,7 +174,7 @@ def test_a_record_of_another_shape_is_named_and_so_is_its_entry(tmp_path):
         folder.stopped_evidence()
     write_json(folder.timing, {"commits": ["E1"]})
     with pytest.raises(AttestError, match=r"timing.json cannot be read as JSON \(commits is a list\)"):
-        folder.origin_of("E1")
+        RunContents(folder).origin_of("E1")
     write_json(folder.identity, {"data": "sst", "name": "a", "seed": "0"})
     with pytest.raises(AttestError, match=r"run.json cannot be read as JSON \(seed is text\)"):
         read_json(folder.identity)

@@ -11,6 +11,7 @@ from scipy.stats import kendalltau
 
 from attest.core.errors import AttestError
 from attest.runs.comparison import compare_runs
+from attest.runs.contents import RunContents
 from attest.runs.folder import RunFolder, write_table
 
 LENGTHS = (4, 1, 3)
@@ -52,7 +53,7 @@ def folders(tmp_path):
 
 def test_classifiers(folders):
     base, other = (classified(folder, seed) for seed, folder in enumerate(folders))
-    found = compare_runs(*folders)
+    found = compare_runs(*map(RunContents, folders))
     for row in range(3):
         p, q = (rows["attention"][row].astype(float) for rows in (other, base))
         assert found["jsd"][row] == pytest.approx(np.nan_to_num(jensenshannon(p, q) ** 2), abs=1e-7)
@@ -67,7 +68,7 @@ def test_classifiers(folders):
 
 def test_taggers(folders):
     base, other = (tagged(folder, seed) for seed, folder in enumerate(folders))
-    found = compare_runs(*folders)
+    found = compare_runs(*map(RunContents, folders))
     for row, length in enumerate(LENGTHS):
         (q, base_attention), (p, attention) = base[row], other[row]
         pairs = [(attention[t, n].astype(float), base_attention[t, n].astype(float)) for t in range(length) for n in range(2)]
@@ -88,7 +89,7 @@ def test_a_tagger_with_its_heads_exchanged_attends_as_before(folders):
     rows = pd.read_parquet(folders[0].evidence("tagged"))
     rows["attention"] = [attention[:, ::-1].transpose(0, 2, 1).ravel() for _, attention in base]
     write_table(folders[1].evidence("tagged"), rows)
-    found = compare_runs(*folders)
+    found = compare_runs(*map(RunContents, folders))
     assert (found["jsd"][[0, 2]] > 0.01).all()
     assert found["jsd_matched"].to_numpy() == pytest.approx(0, abs=1e-12)
 
@@ -103,7 +104,7 @@ def test_heads_are_matched_once_for_all_sentences(folders):
     orders = [(0, 1), (1, 0)]
     best = min(orders, key=lambda order: np.mean([divergence(row, order) for row in range(len(LENGTHS))]))
     expected = [divergence(row, best) for row in range(len(LENGTHS))]
-    assert compare_runs(*folders)["jsd_matched"].to_numpy() == pytest.approx(expected, abs=1e-6)
+    assert compare_runs(*map(RunContents, folders))["jsd_matched"].to_numpy() == pytest.approx(expected, abs=1e-6)
 
 
 def written(folder: RunFolder, attention: np.ndarray, heads: list[int]) -> None:
@@ -126,7 +127,7 @@ def test_a_head_never_stands_for_one_of_another_layer(folders, heads):
     orders = [(*first, *second) for first in permutations(layers[0]) for second in permutations(layers[1])]
     expected = min(np.mean(jensenshannon(other, base[list(order)], axis=-1) ** 2) for order in orders)
     assert expected > 0.05
-    assert compare_runs(*folders)["jsd_matched"].item() == pytest.approx(expected)
+    assert compare_runs(*map(RunContents, folders))["jsd_matched"].item() == pytest.approx(expected)
 
 
 def test_rows_without_a_ranking_are_left_out_of_its_mean(folders):
@@ -134,9 +135,9 @@ def test_rows_without_a_ranking_are_left_out_of_its_mean(folders):
     written(folders[0], attention, [2])
     attention[0, 1] = 0.25
     written(folders[1], attention, [2])
-    assert compare_runs(*folders)["tau"].item() == pytest.approx(1)
+    assert compare_runs(*map(RunContents, folders))["tau"].item() == pytest.approx(1)
     written(folders[1], np.full_like(attention, 0.25), [2])
-    assert compare_runs(*folders)["tau"].isna().all()
+    assert compare_runs(*map(RunContents, folders))["tau"].isna().all()
 
 
 def test_kl_is_undefined_where_a_sparse_base_gives_nothing(folders):
@@ -144,7 +145,7 @@ def test_kl_is_undefined_where_a_sparse_base_gives_nothing(folders):
     rows.at[0, "attention"] = np.array([1.0, 0, 0, 0], np.float32)
     write_table(folders[0].evidence("instances"), rows)
     classified(folders[1], 1)
-    found = compare_runs(*folders)
+    found = compare_runs(*map(RunContents, folders))
     assert found["kl"].isna().tolist() == found["kl_mean"].isna().tolist() == [True, False, False]
     assert found["jsd"].notna().all()
 
@@ -152,7 +153,7 @@ def test_kl_is_undefined_where_a_sparse_base_gives_nothing(folders):
 def test_other_texts_and_missing_tables_are_refused(folders):
     rows = classified(folders[0], 0)
     with pytest.raises(AttestError, match=r"other/evidence/instances.parquet does not exist.*EXPERIMENTS"):
-        compare_runs(*folders)
+        compare_runs(*map(RunContents, folders))
     write_table(folders[1].evidence("instances"), rows.iloc[:2])
     with pytest.raises(AttestError, match="different texts"):
-        compare_runs(*folders)
+        compare_runs(*map(RunContents, folders))

@@ -4,13 +4,14 @@ import pytest
 
 from attest.core.errors import AttestError
 from attest.runs.comparison import compare_runs
+from attest.runs.contents import RunContents
 from attest.runs.folder import write_json
-from attest.runs.identity import TextsOfRun, texts_of
+from attest.runs.identity import TextsOfRun
 from tests.report.made import decided, made_run, tagged
 
 
 def same(one, other):
-    return texts_of(one).same_as(texts_of(other))
+    return TextsOfRun(RunContents(one)).same_as(TextsOfRun(RunContents(other)))
 
 
 def with_fingerprint(run, fingerprint):
@@ -46,10 +47,14 @@ def test_names_of_corpora_tell_different_ones_apart_and_no_more(tmp_path):
     runs = [made_run(tmp_path / str(number), {}, data=data) for number, data in enumerate(("sst", "sst", "imdb"))]
     assert same(runs[0], runs[1]) is None
     assert same(runs[0], runs[2]) is False
-    assert texts_of(runs[0]) == TextsOfRun("sst", None, None)
+    found = TextsOfRun(RunContents(runs[0]))
+    assert (found.corpus, found.fingerprint, found.instances) == ("sst", None, None)
 
 
 def test_runs_on_other_labels_are_not_compared(tmp_path):
     rows = decided([0, 1, 1], [0, 0, 0])
     with pytest.raises(AttestError, match="were tested on different texts"):
-        compare_runs(made_run(tmp_path / "a", {}, rows), made_run(tmp_path / "b", {}, rows.assign(label=[1, 1, 1])))
+        compare_runs(
+            RunContents(made_run(tmp_path / "a", {}, rows)),
+            RunContents(made_run(tmp_path / "b", {}, rows.assign(label=[1, 1, 1]))),
+        )

@@ -103,14 +103,7 @@ class Outcome:
 
     def tested(self, identity: int) -> ExplainedText:
         """Return a tested text with its prediction and its explanations, each with one weight for each token."""
-        findings = self._findings
-        if findings.instances is None or identity not in set(findings.instances["id"]):
-            known = [] if findings.instances is None else sorted(findings.instances["id"])
-            expected = f"an id from {known[0]} to {known[-1]}" if known else "texts that have a label each"
-            raise AttestError(f"no text has the id {identity!r}; expected {expected}, as in the column `id` of the tables.")
-        rows = joined({name: self.table(name) for name in findings.experiments})
-        (row,) = rows[rows["id"] == identity].to_dict("records")
-        return ExplainedText.of_row(row, findings.class_names, findings.called, source_of(findings), findings.kind)
+        return tested_text(self._findings, identity)
 
     def readings(self) -> Picture:
         """Return a picture of all readings: in how many texts each points at the words that decide.
@@ -148,7 +141,7 @@ class Outcome:
             raise AttestError(
                 f"{path} is not the name of a web page; expected a name that ends in .html, such as report.html."
             )
-        write_report(self._findings.folder, alone=path)
+        write_report(self._findings, alone=path)
         return path
 
     def push_to_hub(self, repo: str, *, create_pr: bool = False) -> str:
@@ -171,8 +164,9 @@ class Outcome:
                 raise
             except EntryNotFoundError:
                 card = ""
-            drawn = picture_of(self.folder)
-            contents = {CARD: put_into(card, self.folder, PICTURE)} | ({} if drawn is None else {PICTURE: drawn.svg()})
+            found = self._findings
+            drawn = picture_of(found)
+            contents = {CARD: put_into(card, found, PICTURE)} | ({} if drawn is None else {PICTURE: drawn.svg()})
             done = huggingface_hub.create_commit(
                 repo_id=repo,
                 operations=[huggingface_hub.CommitOperationAdd(name, text.encode()) for name, text in contents.items()],
@@ -200,6 +194,17 @@ class Outcome:
         said = [found.unanswered] if found.unanswered else found.sentences
         numbers = {"measured": found.measured, "answers": found.answers, "judged": found.judged}
         return render("cell_outcome.html", title=title, said=said, screen=screen, **numbers)
+
+
+def tested_text(found: Findings, identity: int) -> ExplainedText:
+    """Return a tested text with its prediction and its explanations; refuse an id that no text has."""
+    if found.instances is None or identity not in set(found.instances["id"]):
+        known = [] if found.instances is None else sorted(found.instances["id"])
+        expected = f"an id from {known[0]} to {known[-1]}" if known else "texts that have a label each"
+        raise AttestError(f"no text has the id {identity!r}; expected {expected}, as in the column `id` of the tables.")
+    rows = joined(found.tables)
+    (row,) = rows[rows["id"] == identity].to_dict("records")
+    return ExplainedText.of_row(row, found.class_names, found.called, source_of(found), found.kind)
 
 
 def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":

@@ -39,10 +39,9 @@ from attest.experiments.verdict import NEEDED
 from attest.models.contract import require_finite_weights, shown_class
 from attest.models.traits import traits_of
 from attest.report.explained_text import ExplainedText
+from attest.report.findings import Findings
 from attest.report.page import write_report
 from attest.runs.folder import TRIAL, UNFINISHED, RunFolder, write_text
-from attest.runs.identity import table_of
-from attest.runs.kinds import kind_in
 
 ALL = "all"
 """Every experiment that suits the model, in the place of ids."""
@@ -76,11 +75,11 @@ class Trial(Outcome):
         """Return the title of the trial: its name if it was given one, else the model class and the number of tested texts."""
         if given := self.settings[TRIAL].get("name"):
             return str(given)
-        path = table_of(self.folder)
-        if path is None:
+        found = self._findings
+        rows = found.decided
+        if rows is None:
             return f"{self._model} on 0 texts"
-        rows = self.table(path.stem)
-        tested = f"{len(rows)} labels of {rows['text'].nunique()}" if kind_in(self.folder).asks else f"{len(rows)}"
+        tested = f"{len(rows)} labels of {rows['text'].nunique()}" if found.kind.asks else f"{len(rows)}"
         return f"{self._model} on {tested} texts"
 
     def explain(self, identity: int) -> ExplainedText:
@@ -110,7 +109,7 @@ class Trial(Outcome):
         write_text(folder.path / UNFINISHED, "")
         folder.empty()
         shutil.copytree(self.folder.path, folder.path, dirs_exist_ok=True)
-        write_report(folder)
+        write_report(Findings(folder))
         (folder.path / UNFINISHED).unlink()
         return open_run(folder.path)
 

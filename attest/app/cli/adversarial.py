@@ -50,9 +50,10 @@ def main(arguments: list[str]) -> int:
 def say_who_stayed(runs: Sequence[RunFolder]) -> None:
     """Print which adversaries attend almost as their base run does, and suggest options for a larger difference."""
     from attest.report.related import distances_of
+    from attest.runs.contents import RunContents
 
     for run in runs:
-        if distances_of(run)["jsd"] < STAYED:
+        if distances_of(RunContents(run))["jsd"] < STAYED:
             print(
                 f"{run.path.name} attends as its base does (JSD below {STAYED:g}). Where both attend alike, the gradient of "
                 "the divergence is zero. Type a larger LAMBDA, or -- --model.init_args.attention_learning_rate_scale=10",

@@ -29,12 +29,13 @@ def main(arguments: list[str]) -> int:
     typed = parser.parse_args(arguments)
     from attest.app.cli.explain import PICTURES
     from attest.report.card import PICTURE, picture_of, put_into
+    from attest.report.findings import Findings
     from attest.runs.belonging import finished
     from attest.runs.folder import RunFolder, write_atomically
 
-    folder = finished(RunFolder(typed.folder))
+    found = Findings(finished(RunFolder(typed.folder)))
     if typed.into is None:
-        print(put_into("", folder), end="")
+        print(put_into("", found), end="")
         return 0
     if typed.into.suffix.lower() not in SUFFIXES and not typed.into.is_dir():
         raise AttestError(
@@ -47,13 +48,13 @@ def main(arguments: list[str]) -> int:
         raise AttestError(
             f"--into {typed.into} cannot be read ({error}); expected a model card in UTF-8. Name another file."
         ) from error
-    picture, drawn = typed.into.with_name(PICTURE), picture_of(folder)
+    picture, drawn = typed.into.with_name(PICTURE), picture_of(found)
     if drawn is not None and picture.exists() and not PICTURES[".svg"].match(picture.read_text("utf-8", errors="replace")):
         raise AttestError(
             f"{picture} already exists and was not written by Attest; expected no such file, because the picture of the card "
             "gets this name. Rename it."
         )
-    card = put_into(card, folder, PICTURE)
+    card = put_into(card, found, PICTURE)
     if drawn is not None:
         drawn.save(picture)
     write_atomically(typed.into, lambda temporary: temporary.write_bytes(card.encode()))

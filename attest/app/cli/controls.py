@@ -34,6 +34,7 @@ def main(arguments: list[str]) -> int:
 
     from attest.app.adversaries import controls, require_controls, require_guides, train_guide, without_sense
     from attest.app.dependent import train_base
+    from attest.report.findings import Findings
     from attest.report.page import write_report
     from attest.report.related_pages import write_controls
 
@@ -51,5 +52,5 @@ def main(arguments: list[str]) -> int:
         print(f"Control {place} of {len(planned)}: {experiment}, {name}", flush=True)
         found.append((experiment, name, train()))
     rank_zero_only(write_controls)(base.folder, found)
-    rank_zero_only(write_report)(base.folder)
+    rank_zero_only(write_report)(Findings(base.folder))
     return 0

@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
     out = parser.parse_args(arguments).out
     with needing_transformers():
         from attest.app.cli import trial  # seconds that no mistake waits for
-    from attest.app.api.run import open_run
+    from attest.app.api.run import tested_text
     from attest.report.findings import Findings
     from attest.report.shown import shown_texts, texts_of
     from attest.runs.folder import RunFolder
@@ -37,8 +37,8 @@ def main(arguments: list[str]) -> int:
     print("A small Transformer that comes with Attest goes on trial; this takes about half a minute.", flush=True)
     columns = ["--text-column", "text", "--label-column", "label"]
     trial.main(["--model", str(MODEL), "--data", str(TEXTS), *columns, "--out", str(out)])
-    shown = shown_texts(texts_of(Findings(RunFolder(out))))[0]
-    open_run(out).tested(shown.identity).save(out / PICTURE)
+    found = Findings(RunFolder(out))
+    tested_text(found, shown_texts(texts_of(found))[0].identity).save(out / PICTURE)
     print("\n".join(last_lines(out)), flush=True)
     return 0
 

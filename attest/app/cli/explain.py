@@ -76,16 +76,17 @@ def main(arguments: list[str]) -> int:
 
 
 def _explained(folder: RunFolder, ids: list[int], texts: list[str], trusted: list[str]) -> "list[ExplainedText]":
-    from attest.app.api.run import open_run
+    from attest.app.api.run import tested_text
     from attest.app.evaluating import LoadedRun, configuration_of
     from attest.report.explained_text import ExplainedText
     from attest.report.findings import Findings
     from attest.report.pictures import source_of
+    from attest.runs.belonging import finished
 
+    found = Findings(finished(folder) if ids else folder)
     if ids:
-        return [open_run(folder.path).tested(identity) for identity in ids]
+        return [tested_text(found, identity) for identity in ids]
 
-    found = Findings(folder)
     run = LoadedRun(configuration_of(folder, trusted), folder)
     with run.prepared():
         rows = [run.explained(number, text) for number, text in enumerate(texts, start=1)]

@@ -28,15 +28,16 @@ def main(arguments: list[str]) -> int:
         "--json", action="store_true", help="print one line of JSON; its schema is configs/schemas/gate.schema.json"
     )
     typed = parser.parse_args(arguments)
+    from attest.report.findings import Findings
     from attest.report.gate import EXIT_CODES, as_json, overall, requirement, rule
     from attest.runs.belonging import finished
     from attest.runs.folder import RunFolder
 
     required = [requirement(each) for each in typed.require]
-    folder = finished(RunFolder(typed.folder))
-    rulings = [rule(folder, each) for each in required]
+    found = Findings(finished(RunFolder(typed.folder)))
+    rulings = [rule(found, each) for each in required]
     if typed.json:
-        print(json.dumps(as_json(folder, rulings), allow_nan=False))
+        print(json.dumps(as_json(found, rulings), allow_nan=False))
     else:
         for ruling in rulings:
             print(f"{ruling.outcome:<10} {ruling.require}   {ruling.said}")

@@ -21,6 +21,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--out", type=Path, help=out)
     typed = parser.parse_args(arguments)
     from attest.report.comparison import write_comparison  # seconds that no mistake waits for
+    from attest.report.findings import Findings
     from attest.report.page import write_report
     from attest.report.templating import OURS
     from attest.runs.folder import write_text
@@ -31,7 +32,7 @@ def main(arguments: list[str]) -> int:
     runs = find_runs(typed.runs)
     for run in runs:
         with run.claimed():
-            write_report(run)
+            write_report(Findings(run))
         print(f"Report:     {run.report}", flush=True)
     if len(runs) > 1:
         page = typed.out or Path(os.path.commonpath([run.path.parent for run in runs])) / PAGE

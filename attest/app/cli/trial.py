@@ -206,6 +206,7 @@ def _with_texts(wanted: Sequence[str], most: int | None) -> list[str] | dict[str
 def _log(folder: RunFolder, typed: Namespace) -> None:
     """Log a trial to W&B; texts of the user's own data only if ``--upload-texts`` was typed."""
     from attest.datamodules.labelled import is_corpus
+    from attest.report.findings import Findings
     from attest.report.tracking.wandb_report import log_trial  # W&B takes seconds
 
     texts = typed.upload_texts or is_corpus(typed.data)
@@ -215,7 +216,7 @@ def _log(folder: RunFolder, typed: Namespace) -> None:
             "texts are left out. Add --upload-texts to log texts, too.",
             flush=True,
         )
-    print(f"W&B:        {log_trial(folder, typed.model, texts)}", flush=True)
+    print(f"W&B:        {log_trial(Findings(folder), typed.model, texts)}", flush=True)
 
 
 def _tell(tried: _Prepared, kept: "Run", named: bool) -> None:

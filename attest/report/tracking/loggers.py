@@ -19,6 +19,7 @@ from pytorch_lightning.utilities.rank_zero import rank_zero_only
 from attest.datamodules.notice import say
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.figures import Illustration
+from attest.report.findings import Findings
 from attest.report.tracking.staging import whole_in_its_folder
 from attest.runs.folder import RunFolder
 from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS, RunIdentity
@@ -71,7 +72,7 @@ def without_deprecated(loggers: Iterable[Logger]) -> None:
 
 
 def log_report(
-    loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration], texts: bool = True, weights: bool = True
+    loggers: Iterable[Logger], found: Findings, figures: Sequence[Illustration], texts: bool = True, weights: bool = True
 ) -> None:
     """Copy the results in a run folder (numbers, figures, report, model, tables) to W&B.
 
@@ -83,7 +84,7 @@ def log_report(
         if isinstance(logger, WandbLogger):
             from attest.report.tracking.wandb_report import send_report  # imports W&B, which other loggers do not need
 
-            send_report(logger.experiment, folder, figures, texts, weights)
+            send_report(logger.experiment, found, figures, texts, weights)
 
 
 def tell_what_is_sent(loggers: Iterable[Logger], texts: bool) -> None:

@@ -20,7 +20,7 @@ from attest.report.shown import each_shown, texts_of
 from attest.report.templating import ENVIRONMENT
 from attest.report.tracking.staging import whole_in_its_folder
 from attest.report.tracking.wandb_file import steps_taken
-from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_json
+from attest.runs.folder import INSTANCES, TAGGED, RunFolder
 
 
 def go_on(run: Run) -> None:
@@ -29,7 +29,7 @@ def go_on(run: Run) -> None:
         run.log({}, step=taken)
 
 
-def log_artifacts(run: Run, folder: RunFolder, texts: bool = True, weights: bool = True) -> None:
+def log_artifacts(run: Run, found: Findings, texts: bool = True, weights: bool = True) -> None:
     """Log two W&B artifacts of a run: its model, and its results (tables, summary, figures, report).
 
     Both are outputs of the run; the model of the run that it depends on, if any, is an input. W&B draws inputs only of runs
@@ -39,11 +39,11 @@ def log_artifacts(run: Run, folder: RunFolder, texts: bool = True, weights: bool
         texts: whether files that contain texts are among the results.
         weights: whether the weights of the model are logged; the configuration is in any case.
     """
-    base = read_json(folder.timing).get("base", {}).get("wandb_id")  # the run whose checkpoint this run reads
+    folder, base = found.folder, found.timing.get("base", {}).get("wandb_id")  # the run whose checkpoint this run reads
     if base is not None and not run.offline:
         with suppress(CommError, ValueError):  # the base was never logged online
             run.use_artifact(f"{model_artifact(base)}:latest")
-    summary = read_json(folder.summary)
+    summary = found.summary
     scores = {name: value for name, value in summary.items() if name.startswith(("test/", "best/"))}
     inputs = {} if base is None else {"base_model": model_artifact(base)}
     model = [folder.best, folder.config] if weights else [folder.config]
@@ -116,13 +116,12 @@ def pictures(folder: RunFolder, captions: Mapping[str, str]) -> dict[str, wandb.
 TEXT_COLUMNS = ("text", "right", "says", "marked", "alone", "decides", "alone (decides)", "no word", "why")
 
 
-def texts_table(folder: RunFolder) -> wandb.Table | None:
+def texts_table(found: Findings) -> wandb.Table | None:
     """Return a W&B table of the texts in which E19 has measured what decides; None if there are none.
 
     Each cell of ``text`` holds two rows: what the explanation marks, and what decides. The shares are those that the page
     shows: of the decision if only these words are kept.
     """
-    found = Findings(folder)
     shown, called = each_shown(texts_of(found)), found.explanation
     both = ENVIRONMENT.get_template("rows.html").module.both  # type: ignore[attr-defined]
     rows = [
@@ -142,31 +141,28 @@ def texts_table(folder: RunFolder) -> wandb.Table | None:
     return wandb.Table([*TEXT_COLUMNS], rows) if rows else None
 
 
-def _texts(folder: RunFolder) -> dict[str, wandb.Table]:
-    table = texts_table(folder)
+def _texts(found: Findings) -> dict[str, wandb.Table]:
+    table = texts_table(found)
     return {} if table is None else {"texts": table}
 
 
-def send_report(
-    run: Run, folder: RunFolder, figures: Sequence[Illustration], texts: bool = True, weights: bool = True
-) -> None:
+def send_report(run: Run, found: Findings, figures: Sequence[Illustration], texts: bool = True, weights: bool = True) -> None:
     """Copy the results in a run folder (numbers, figures, report, model, tables) into a W&B run; see ``log_report``."""
-    shown = pictures(folder, {each.key: each.caption for each in figures})
-    summary = read_json(folder.summary)
-    epochs = pd.DataFrame(read_json(folder.curves) if folder.curves.is_file() else [])
-    verdicts = summary.pop("verdict", {})
+    shown = pictures(found.folder, {each.key: each.caption for each in figures})
+    summary = {name: value for name, value in found.summary.items() if name != "verdict"}
+    epochs, verdicts = pd.DataFrame(found.curves), found.summary.get("verdict", {})
     numbers = wandb.Table(["name", "value"], [[name, value] for name, value in summary.items()])
     with whole_in_its_folder(run):
-        run.log(shown | _with_texts(folder, texts) | {"numbers": numbers, "epochs": wandb.Table(dataframe=epochs)})
-        log_artifacts(run, folder, texts, weights)
+        run.log(shown | _with_texts(found, texts) | {"numbers": numbers, "epochs": wandb.Table(dataframe=epochs)})
+        log_artifacts(run, found, texts, weights)
     means = {f"{key}/mean" for key in measures()}  # those that the verdict shows
     kept = {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
     run.summary.update({name: value for name, value in (kept | of_verdicts(verdicts)).items() if value is not None})
 
 
-def _with_texts(folder: RunFolder, texts: bool) -> dict[str, Any]:
+def _with_texts(found: Findings, texts: bool) -> dict[str, Any]:
     """Return what W&B gets that contains texts: the report and the table of texts; nothing if it may get no texts."""
-    return _texts(folder) | {"report": wandb.Html(str(folder.report), inject=False)} if texts else {}
+    return _texts(found) | {"report": wandb.Html(str(found.folder.report), inject=False)} if texts else {}
 
 
 def of_verdicts(verdicts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -216,18 +212,18 @@ def logged_in() -> bool:
         return False
 
 
-def log_trial(folder: RunFolder, model: str, texts: bool = True) -> Path:
+def log_trial(found: Findings, model: str, texts: bool = True) -> Path:
     """Log the results of ``attest trial`` to a new W&B run, and return the folder of this W&B run.
 
     Args:
         texts: whether W&B may get texts; without them, the report and the table of texts are left out.
     """
-    tables = {name: pd.read_parquet(path) for name, path in folder.tables.items()}
+    folder, tables = found.folder, {name: rows for name in found.experiments if (rows := found.table(name)) is not None}
     plain = {f"{name}/table": wandb.Table(dataframe=rows.select_dtypes(["number", "bool"])) for name, rows in tables.items()}
-    with started("trial", Path(model).name, folder.path, config=folder.settings()) as run:
+    with started("trial", Path(model).name, folder.path, config=found.settings) as run:
         with whole_in_its_folder(run):
-            run.log(plain | _with_texts(folder, texts) | pictures(folder, {}))
-        summary = read_json(folder.summary)
-        verdicts = of_verdicts(summary.pop("verdict", {}))
-        run.summary.update({name: value for name, value in (summary | verdicts).items() if value is not None})
+            run.log(plain | _with_texts(found, texts) | pictures(folder, {}))
+        verdicts = of_verdicts(found.summary.get("verdict", {}))
+        numbers = {name: value for name, value in found.summary.items() if name != "verdict"} | verdicts
+        run.summary.update({name: value for name, value in numbers.items() if value is not None})
         return Path(run.dir).parent

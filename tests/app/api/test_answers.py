@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
+from attest.runs.contents import RunContents
+
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from transformers import AutoModelForQuestionAnswering
@@ -147,4 +149,4 @@ def test_what_is_no_question_is_refused(model, tokenizer, texts, options, snapsh
 
 
 def test_its_kind_stands_in_its_settings_and_an_older_folder_shows_it(trial):
-    assert (kind_in(trial.folder), kind_before(trial.folder)) == (SPANS, SPANS)
+    assert (kind_in(RunContents(trial.folder)), kind_before(RunContents(trial.folder))) == (SPANS, SPANS)

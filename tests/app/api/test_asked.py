@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from attest.report.findings import Findings
+
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
@@ -38,7 +40,7 @@ def test_the_call_of_the_card_is_the_same_trial(made, tokenizer):
     model, options = made(tokenizer)
     asked = QUICK | {"E19": {"texts": 5}}
     tried = attest.trial(model, TEXTS, asked, progress=False, **options)
-    (call,) = CALL.findall(section(tried.folder))
+    (call,) = CALL.findall(section(Findings(tried.folder)))
     known = {"attest": attest, "model": model, "texts": TEXTS, "tokenizer": options["tokenizer"], "labels": options["labels"]}
     again = eval(call, known)
     assert again.folder.config.read_text() == tried.folder.config.read_text()

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from attest.runs.contents import RunContents
+
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from transformers import AutoConfig, AutoModelForMultipleChoice
@@ -109,4 +111,4 @@ def test_texts_without_choices_are_refused(model, tokenizer, texts, snapshot):
 
 
 def test_its_kind_stands_in_its_settings_and_an_older_folder_shows_it(trial):
-    assert (kind_in(trial.folder), kind_before(trial.folder)) == (CHOICE, CLASSES)
+    assert (kind_in(RunContents(trial.folder)), kind_before(RunContents(trial.folder))) == (CHOICE, CLASSES)

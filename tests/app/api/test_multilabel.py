@@ -5,6 +5,8 @@ import pytest
 import torch
 from sklearn.metrics import f1_score
 
+from attest.runs.contents import RunContents
+
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
@@ -143,4 +145,4 @@ def test_the_page_of_a_trial_names_the_labels(tried, tmp_path):
 
 
 def test_its_kind_stands_in_its_settings_and_an_older_folder_shows_it(tried):
-    assert (kind_in(tried.folder), kind_before(tried.folder)) == (kinds.LABELS, kinds.LABELS)
+    assert (kind_in(RunContents(tried.folder)), kind_before(RunContents(tried.folder))) == (kinds.LABELS, kinds.LABELS)

@@ -8,6 +8,8 @@ import pytest
 import torch
 from scipy import stats
 
+from attest.runs.contents import RunContents
+
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
@@ -229,4 +231,4 @@ def test_an_experiment_that_says_nothing_of_numbers_is_not_asked(model, tokenize
 
 
 def test_its_kind_stands_in_its_settings_and_an_older_folder_shows_it(trial):
-    assert (kind_in(trial.folder), kind_before(trial.folder)) == (NUMBER, NUMBER)
+    assert (kind_in(RunContents(trial.folder)), kind_before(RunContents(trial.folder))) == (NUMBER, NUMBER)

@@ -8,6 +8,7 @@ from huggingface_hub.errors import HTTPError, LocalEntryNotFoundError, RemoteEnt
 
 from attest.app.api.run import Run
 from attest.report.card import PICTURE, put_into
+from attest.report.findings import Findings
 from attest.runs.folder import write_table
 from tests.report.made import READ, VERDICT, decided, made_run
 
@@ -48,7 +49,7 @@ def test_the_section_goes_into_the_card_that_is_there(run, hub):
     hub.card = "# Mine\r\n"
     assert run.push_to_hub("me/mine") == hub.url
     (written,) = hub.written
-    assert written["README.md"] == put_into("# Mine\r\n", run.folder)
+    assert written["README.md"] == put_into("# Mine\r\n", Findings(run.folder))
     assert (written["repo_id"], len(written["operations"]), written["create_pr"]) == ("me/mine", 1, False)
 
 
@@ -65,7 +66,7 @@ def test_the_picture_of_all_readings_goes_with_the_card_in_one_commit(run, hub):
 def test_a_model_without_card_gets_one_and_a_pull_request_has_its_own_address(run, hub):
     hub.card = refused_by(RemoteEntryNotFoundError)
     assert run.push_to_hub("me/mine", create_pr=True) == f"{hub.url}/pr"
-    assert hub.written[0]["README.md"] == put_into("", run.folder)
+    assert hub.written[0]["README.md"] == put_into("", Findings(run.folder))
 
 
 @pytest.mark.parametrize(

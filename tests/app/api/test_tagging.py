@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 import torch
 
+from attest.runs.contents import RunContents
+
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
@@ -161,4 +163,4 @@ def test_batches_need_tags(model, refusal):
 
 
 def test_its_kind_stands_in_its_settings_and_an_older_folder_shows_it(tried):
-    assert (kind_in(tried.folder), kind_before(tried.folder)) == (OF_WORDS, OF_WORDS)
+    assert (kind_in(RunContents(tried.folder)), kind_before(RunContents(tried.folder))) == (OF_WORDS, OF_WORDS)

@@ -13,6 +13,7 @@ from attest.core.errors import AttestError
 from attest.core.memory import memory_budget
 from attest.experiments import attention_permutation, observe
 from attest.report.answer import NO_WORDS
+from attest.report.findings import Findings
 from attest.report.gate import verdict_of
 from tests.experiments.networks import VOCABULARY, FourSteps, Sentences, pooling_classifier, ragged_batch
 
@@ -213,7 +214,7 @@ def test_attention_over_sentences_is_asked_what_needs_no_tokens():
     assert settings.unanswered == NO_WORDS
     assert not settings._findings.lacking
     with pytest.raises(AttestError, match="this model attends to whole sentences"):
-        verdict_of(settings.folder)
+        verdict_of(Findings(settings.folder))
 
 
 class Mean(nn.Module):

@@ -8,8 +8,10 @@ import pytest
 import wandb
 
 from attest.app.cli.main import main
+from attest.report.findings import Findings
 from attest.report.page import illustrations
 from attest.report.tracking.wandb_file import records
+from attest.runs.contents import RunContents
 from attest.runs.folder import read_json
 from attest.runs.identity import identity_of
 from tests.finished_runs import SMALL_RUN, only_folder
@@ -94,7 +96,7 @@ def test_a_run_has_one_table_an_experiment_and_four_other_panels_beside_its_figu
 def test_every_figure_is_a_picture_in_a_panel_of_its_own_with_its_caption(small_run, logged):
     path, found = logged
     values = history(found)
-    drawn = {each.key: each.caption for each in illustrations(small_run)}
+    drawn = {each.key: each.caption for each in illustrations(Findings(small_run))}
     assert len(drawn) > 5
     for key, caption in drawn.items():
         assert values[f"figures/{key}/_type"] == ["image-file"]
@@ -116,7 +118,11 @@ def test_the_summary_says_the_shares_of_attention_of_what_to_read_and_of_chance(
 
 def test_the_run_says_its_group_job_and_tags(small_run, logged):
     (run,) = [record.run for record in logged[1] if record.HasField("run")]
-    assert (run.run_group, run.job_type, list(run.tags)) == (identity_of(small_run).setting, "base", ["planted", "bilstm"])
+    assert (run.run_group, run.job_type, list(run.tags)) == (
+        identity_of(RunContents(small_run)).setting,
+        "base",
+        ["planted", "bilstm"],
+    )
 
 
 @pytest.mark.whole("a run from beginning to end")
