@@ -22,11 +22,12 @@ from wandb_workspaces.reports import v2 as panels
 from attest.callbacks.experiment import RUNNING
 from attest.experiments.registry import EXPERIMENTS, measures
 from attest.experiments.spec import Measure
+from attest.report.findings import Findings
 from attest.report.page import illustrations
 from attest.report.summary import QUESTIONS, SCORES
 from attest.report.tracking.loggers import is_headline
 from attest.report.tracking.wandb_report import logged_in, of_verdicts
-from attest.runs.folder import RunFolder, read_json
+from attest.runs.folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,12 @@ SHARES = tuple(f"verdict/tokens/{whose}share" for whose in ("", "recommended/", 
 
 def logged(folder: RunFolder) -> tuple[set[str], set[str], list[str]]:
     """Return the keys of a run's summary, curves and figures, without numbers that are undefined: W&B has none of them."""
-    known = read_json(folder.summary)
-    known |= of_verdicts(known.pop("verdict", {}))
+    found = Findings(folder)
+    known = found.summary | of_verdicts(found.summary.get("verdict", {}))
+    known.pop("verdict", None)
     summary = {name for name, value in known.items() if value is not None}
-    curves = {name for epoch in read_json(folder.curves) for name, value in epoch.items() if value is not None}
-    return summary, curves, [figure.key for figure in illustrations(folder)]
+    curves = {name for epoch in found.curves for name, value in epoch.items() if value is not None}
+    return summary, curves, [figure.key for figure in illustrations(found)]
 
 
 def template(purpose: str, summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> Template:

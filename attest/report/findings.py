@@ -80,6 +80,12 @@ class Findings(RunContents):
         rows = None if identity == TAGGED else self.table(identity)
         return super().columns(identity) if rows is None else list(rows)
 
+    def origin_of(self, identity: str) -> dict[str, str]:
+        """Return what a table was made from, as the whole table says, but for that of a tagger's sentences."""
+        if identity != TAGGED:
+            self.table(identity)
+        return super().origin_of(identity)
+
     @cached_property
     def tagged(self) -> pd.DataFrame | None:
         """Return the table of a tagger's sentences without attention and probabilities; None if there is none."""

@@ -8,34 +8,25 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 from matplotlib.figure import Figure
 
-from attest.core.kinds import CLASSES, TAGS, Kind
+from attest.core.kinds import CLASSES, Kind
 from attest.core.measures.numbers import percent
 from attest.datamodules.corpus import told
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
-from attest.report import evidence_figures, readings
+from attest.report import evidence_figures
 from attest.report.answer import STATES
 from attest.report.controls import Baseline, warnings
-from attest.report.explained import contents, joined, said_of
-from attest.report.figures import ALL_TEXTS, Illustration, drawable, embedded, legend, most_predicted, save_figures
-from attest.report.findings import SHOWN_AS, Findings
-from attest.report.instance_table import (
-    as_script_data,
-    evenly,
-    instance_table,
-    sentence_table,
-    shown_sentences,
-)
+from attest.report.figures import ALL_TEXTS, Illustration, drawable, most_predicted, save_figures
+from attest.report.findings import Findings
 from attest.report.pictures import strip_file
-from attest.report.score_bounds import classes_in
-from attest.report.shown import first_screen, next_command, with_judged
+from attest.report.sections import sections, sentences_shown, texts_shown
+from attest.report.shown import first_screen, next_command
 from attest.report.templating import render
 from attest.runs.belonging import mixed_versions
 from attest.runs.contents import RunContents
-from attest.runs.folder import INSTANCES, MAPS, TRIAL, RunFolder, write_text
+from attest.runs.folder import MAPS, TRIAL, RunFolder, write_text
 from attest.runs.identity import identity_of
 
 
@@ -147,10 +138,6 @@ def _stopped_early(found: Findings) -> dict[str, int] | None:
     return {"patience": waited, "most": max(most, 0)}
 
 
-TOKENS_SHOWN, TEXTS_SHOWN = 3000, 12
-"""The most tokens, and the most texts, that are open when the page is opened; the table opens all other texts."""
-
-
 def write_report(found: Findings, figures: Sequence[Illustration] | None = None, alone: Path | None = None) -> None:
     """Write the report of one run and its figures from the contents of its folder.
 
@@ -158,11 +145,10 @@ def write_report(found: Findings, figures: Sequence[Illustration] | None = None,
         figures: the result of ``illustrations``; None to compute it here.
         alone: the path of a page that is written without figure files; None to write page and figures into the run folder.
     """
-    folder, settings, summary, timing = found.folder, found.settings, found.summary, found.timing
+    folder, settings, summary = found.folder, found.settings, found.summary
     drawn = illustrations(found) if figures is None else figures
     if alone is None:
         save_figures(folder, drawn, strip_file(found))
-    tables = found.tables
     page = {
         "found": found,
         "name": found.name,
@@ -176,22 +162,12 @@ def write_report(found: Findings, figures: Sequence[Illustration] | None = None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
         "stopped": _stopped_early(found),
         "warnings": [] if found.held is None else warnings(found.held),
-        "first_question": readings.QUESTION,
         "masked": bool(((settings.get("model") or {}).get("init_args") or {}).get("masking")),
         "remarks": [*_remarks(found), *filter(None, [mixed_versions(found)])],
-        "readings": readings.readings_of_run(tables["E15"], timing.get("seconds_a_text")) if "E15" in tables else None,
-        "figures": embedded(drawn),
-        "drawn_names": legend(found.class_names),
-        "beside": alone is None,
-        "config": yaml.safe_dump(settings, sort_keys=False),
-        "timing": timing,
-        "longest": max(timing.get("seconds", {}).values(), default=1.0) or 1.0,
-        **dict.fromkeys(("sentences", "tagged", "texts", "instances", "data")),
+        "instances": None if (texts := texts_shown(found)) is None else found.kind.counted(texts),
+        "tagged": None if (sentences := sentences_shown(found)) is None else len(sentences),
+        "sections": sections(found, drawn, beside=alone is None),
     }
-    if found.kind == TAGS and found.tagged is not None:
-        page |= _sentences(found, found.tagged, tables)
-    elif INSTANCES in tables and "attention" in tables[INSTANCES]:
-        page |= _texts(found, tables)
     write_text(folder.report if alone is None else alone, render("report.html", **page))
 
 
@@ -206,38 +182,6 @@ def _remarks(found: Findings) -> list[str]:
     spaced = f"texts={cut}: rows at equal distances, as this run was made; runs made now take a random sample."
     copies = [found.kind.worded(each) for each in told(record.get("copies", {}), record.get("counts", {}))]
     return copies + [spaced] * bool(cut and "sampling" not in record)
-
-
-def _sentences(found: Findings, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    table = with_judged(sentence_table(tagged, tables, classes_in(found)), found)
-    shown = {"sentences": shown_sentences(found, tagged), "tagged": len(tagged)}
-    return shown | {"data": as_script_data(table), "empty": table["empty"]}
-
-
-def _texts(found: Findings, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    kind, attention_name = found.kind, SHOWN_AS.get(found.explanation, found.explanation)
-    table = with_judged(instance_table(tables, found.class_names, attention_name, kind), found)
-    texts = _shown_texts(joined(tables, attention_name), found)
-    red = any(each.kind == "adversary" for text in texts for each in text["explanations"])
-    shown = {"texts": texts, "red": red, "order": kind.order, "instances": kind.counted(tables[INSTANCES])}
-    return shown | {"data": as_script_data(table), "empty": table["empty"]}
-
-
-def _shown_texts(rows: pd.DataFrame, found: Findings) -> list[dict[str, Any]]:
-    """Return some texts to show on the page, with all explanations; the verdict's example comes first."""
-    if found.kind.chooses:
-        rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
-    else:
-        rows = rows.assign(confidence=None).sort_values(found.kind.predicted)
-    shows_verdict = rows["id"] == found.example
-    count = min(TEXTS_SHOWN, max(4, int(TOKENS_SHOWN / rows["tokens"].map(len).mean())))
-    chosen = pd.concat([rows[shows_verdict], evenly(rows[~shows_verdict], count)])
-    return [_shown_text(row, found) for row in chosen.to_dict("records")]
-
-
-def _shown_text(row: Mapping[str, Any], found: Findings) -> dict[str, Any]:
-    named = {"id": row["id"], "title": found.kind.titled(row), "confidence": row["confidence"]}
-    return named | said_of(row, found.class_names, found.kind) | contents(row)
 
 
 def illustrations(found: Findings) -> list[Illustration]:
