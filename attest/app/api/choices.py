@@ -29,7 +29,7 @@ def are_choices(text: Any) -> bool:
 
 def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batch_size: int) -> list[tuple[str, str]]:
     """Return pairs of a text and the model's choice; store the logits of all choices in ``network.choices``."""
-    from attest.models.pretrained.network import DIGIT, Choices
+    from attest.models.pretrained.network import DIGIT, DIGITS, Choices
 
     counts = {len(text[1]) for text in texts if are_choices(text)}
     if not all(map(are_choices, texts)) or len(counts) != 1:
@@ -37,7 +37,7 @@ def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batc
             "the model chooses between several texts; expected for each text at least two choices, and the same number of "
             f"choices for all texts. {HOW}"
         )
-    most = DIGIT**2 // network.segments
+    most = DIGIT**DIGITS // network.segments
     if len(texts) > most:
         raise AttestError(f"there are {len(texts)} texts; expected at most {most} texts for a multiple-choice model.")
     (count,) = counts

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 UNREACHED = "none of its softmax calls returns, for each token, attention weights over all tokens of the text"
-DIGIT = 128
-"""The base in which token types and labels are written beside embeddings: bfloat16 counts to 256 without gaps."""
+DIGIT, DIGITS = 128, 3
+"""The base in which token types and labels are written beside embeddings, since bfloat16 counts to 256 without gaps; and how
+many digits they have there, which are enough for two million numbers."""
 LENGTH = 5
 """The number of tokens in the example text with which a model is inspected."""
 COPIES, LONGER = 3, (1, 2, 3)
@@ -118,14 +119,15 @@ class PretrainedNetwork(UniformPooling, nn.Module):
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``.
 
-        If the ids contain token types or labels, the two last columns are the digits of ``type + segments * label`` in base
-        128, which bfloat16 represents exactly.
+        If the ids contain token types or labels, the three last columns are the digits of ``type + segments * label`` in base
+        128, the lowest first, which bfloat16 represents exactly.
         """
         embedded = self.embeddings(self._plain(tokens).where(mask, self.padding))
         if not self._noted:
             return embedded
         beside = tokens // self.rows
-        return torch.cat([embedded, torch.stack([beside % DIGIT, beside // DIGIT], dim=-1).to(embedded)], dim=-1)
+        digits = torch.stack([beside // DIGIT**place % DIGIT for place in range(DIGITS)], dim=-1)
+        return torch.cat([embedded, digits.to(embedded)], dim=-1)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens whose ``weights (B, T)`` are 0 are masked in every layer.
@@ -135,8 +137,8 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         mask = weights > 0
         tokens = torch.where(self._has_padding(mask), self.padding, self._plain_ids[0])
         if self._noted:
-            low, high = hidden[..., -2:].long().unbind(dim=-1)
-            hidden, tokens = hidden[..., :-2], tokens + self.rows * (low + DIGIT * high)
+            hidden, digits = hidden[..., :-DIGITS], hidden[..., -DIGITS:].long().unbind(dim=-1)
+            tokens = tokens + self.rows * sum(digit * DIGIT**place for place, digit in enumerate(digits))
         waiting = [hidden.clone()]  # which some models scale in place
 
         def replace_first(_table: nn.Module, _tokens: Any, own: Tensor) -> Tensor:
