@@ -102,12 +102,14 @@ def _has_numbers(_name: str, column: pd.Series) -> bool:
 
 
 def _called(name: str, function: Callable[..., Any], batches: Sequence[Batch], read: Given) -> list[Any]:
-    """Call a user's function on texts, or on token ids and mask, and return its numbers for each text."""
+    """Call a user's function on texts, or on token ids, mask and any token types, and return its numbers for each text."""
     found: dict[int, Any] = {}
     for batch in batches:
         rows = batch["id"].tolist()
         if read.batched or read.tokenized:
-            values: Any = function({"token_ids": batch["token_ids"], "mask": batch["mask"]})
+            told = {"token_ids": batch.get("plain_ids", batch["token_ids"]), "mask": batch["mask"]}
+            types = {"token_type_ids": batch["token_type_ids"]} if "token_type_ids" in batch else {}
+            values: Any = function(told | types)
             lengths = batch["mask"].sum(dim=-1).tolist()
         else:
             values = function([read.items[row] for row in rows])

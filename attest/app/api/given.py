@@ -426,14 +426,18 @@ def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any
 
 
 def with_types(batches: Sequence[Batch], network: Any) -> list[Batch]:
-    """Return batches whose token ids also encode the token types, as ``PretrainedNetwork`` expects."""
+    """Return batches whose token ids also encode the token types, as ``PretrainedNetwork`` expects.
+
+    The ids and the types as they were given stand beside them as ``plain_ids`` and ``token_type_ids``.
+    """
     segments = getattr(network, "segments", 1)
     found = []
     for batch in batches:
         types = batch.get("types")
         batch = {name: values for name, values in batch.items() if name not in ("types", "token_type_ids")}
         if types is not None and segments > 1:
-            batch["token_ids"] = batch["token_ids"] + network.rows * types
+            plain = batch["token_ids"]
+            batch |= {"token_ids": plain + network.rows * types, "plain_ids": plain, "token_type_ids": types}
         elif types is not None and types.any():
             raise AttestError(
                 "the batches have token_type_ids above 0, and without a tokenizer the number of token types is not known; "

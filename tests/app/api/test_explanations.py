@@ -201,6 +201,20 @@ def test_batches_of_ids_take_a_function_of_ids():
     assert tried.experiments == ["E1", "E15", "instances"]
 
 
+def test_a_function_of_pairs_gets_their_ids_and_types(model, tokenizer):
+    read = tokenizer(["a fine film", "dully"], ["very dully", "a film ."], padding=True, return_tensors="pt")
+    seen = []
+    attest.trial(
+        model, read, {"E15": {"texts": 1, "sets": 1}}, tokenizer=tokenizer, progress=False,
+        explanations={"mine": lambda batch: seen.append(batch) or batch["mask"] * 0.5},
+    )  # fmt: skip
+    (batch,) = seen
+    found = {tuple(row[real].tolist()) for row, real in zip(batch["token_ids"], batch["mask"], strict=True)}
+    real = read["attention_mask"].bool()
+    assert found == {tuple(row[kept].tolist()) for row, kept in zip(read["input_ids"], real, strict=True)}
+    assert int(batch["token_type_ids"].sum()) == int(read["token_type_ids"].sum()) > 0
+
+
 def test_from_the_command_line(model, tokenizer, tmp_path, capsys):
     model.save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
