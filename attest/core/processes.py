@@ -72,6 +72,39 @@ def together(processes: int, work: Callable[[int], Result]) -> Result:
             return result
 
 
+@contextmanager
+def group_of_torchrun() -> Iterator[int]:
+    """Inside the ``with`` block, this process belongs to the group that torchrun has started, perhaps on several machines.
+
+    Yields:
+        Its rank among all processes.
+    """
+    distributed.init_process_group("gloo", timeout=_PATIENCE)  # what is shared are rows of tables, from GPUs, too
+    try:
+        yield distributed.get_rank()
+    finally:
+        distributed.destroy_process_group()
+
+
+def require_alike(**known: str) -> None:
+    """Refuse processes of a group that know different things, each on its machine; every process raises the same error.
+
+    Args:
+        known: what all must know alike, in words; underscores in its name stand for spaces.
+    Raises:
+        AttestError: it names what differs, and the first rank that differs from the first process.
+    """
+    everybody: list[Any] = [None] * distributed.get_world_size()
+    distributed.all_gather_object(everybody, known)
+    for rank, theirs in enumerate(everybody):
+        different = [name.replace("_", " ") for name in known if theirs[name] != everybody[0][name]]
+        if different:
+            raise AttestError(
+                f"process {rank} has other {' and '.join(different)} than process 0; expected the same on every machine. Copy "
+                "them from one machine to all others, and type the same options everywhere."
+            )
+
+
 def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
     """Run ``work`` in another process, and write any error into a file that the first process reads."""
     end_with_parent()

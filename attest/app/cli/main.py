@@ -63,6 +63,8 @@ COMMANDS = {
     "doctor": Command("list what is installed, and what would stop a run"),
 }
 
+TORCHRUN = "TORCHELASTIC_RUN_ID"
+"""The variable of the environment by which torchrun tells its processes from others."""
 FIRST_RANK = "ATTEST_FIRST_RANK_PID"
 """The environment variable that holds the id of the process that started a rank."""
 STOPPED_BY_SIGINT, STOPPED_BY_SIGPIPE, STOPPED_BY_SIGTERM = 130, 141, 143
@@ -162,7 +164,7 @@ def end_with_first_rank() -> None:
     """Make the Linux kernel end this process when the process of the first rank ends."""
     if os.environ.get("LOCAL_RANK", "0") == "0":
         os.environ[FIRST_RANK] = str(os.getpid())
-    elif sys.platform == "linux" and "TORCHELASTIC_RUN_ID" not in os.environ:  # torchrun starts all ranks, none another
+    elif sys.platform == "linux" and TORCHRUN not in os.environ:  # torchrun starts all ranks, none another
         end_with_parent()
         if os.environ.get(FIRST_RANK, str(os.getppid())) != str(os.getppid()):
             sys.exit("attest: the process that started this one has ended")  # before it could be heard of

@@ -19,18 +19,21 @@ E1, E14 and E15 ask what attention rollout says about the tokens of a text, and 
 experiment, the trial runs E19, on which the verdict rests, and E1; ``all`` runs every experiment that suits the model.
 """
 
+import hashlib
 import os
 import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, redirect_stdout
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from attest.app.cli.main import CommandParser
+from lightning_utilities.core.rank_zero import rank_zero_only
+
+from attest.app.cli.main import TORCHRUN, CommandParser
 from attest.app.places import beside
 from attest.app.trial_folder import claimed, default_folder, keep_options, options_of
 from attest.core import kinds
@@ -98,8 +101,11 @@ def main(arguments: list[str]) -> int:
             "E19 among the experiments, or no experiment. Type: attest trial --model … --data … E1 E19"
         )
     folder, options, force = RunFolder(typed.out), options_of(vars(typed)), words.flag("FORCE")
-    with redirect_stdout(sys.stderr) if typed.json else nullcontext():
-        tried = _prepared(typed, wanted)
+    with redirect_stdout(sys.stderr) if typed.json else nullcontext(), _torchrun() as rank:
+        tried = _prepared(typed, wanted, rank)
+        if rank:  # the first process writes what all have measured
+            tried.trial()
+            return 0
         with claimed(folder, options, force), beside(folder.path):
             found = tried.trial()
             keep_options(found.folder, folder, arguments, options)
@@ -113,6 +119,14 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _torchrun() -> AbstractContextManager[int | None]:
+    if TORCHRUN not in os.environ:
+        return nullcontext()
+    from attest.core.processes import group_of_torchrun  # takes seconds to import
+
+    return group_of_torchrun()
+
+
 @dataclass(frozen=True)
 class _Prepared:
     """A trial whose model and texts were loaded, so that most mistakes in its command have been found."""
@@ -121,7 +135,14 @@ class _Prepared:
     data: "Labelled"
 
 
-def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
+def _prepared(typed: Namespace, wanted: list[str], rank: int | None) -> _Prepared:
+    """Load model and texts.
+
+    Args:
+        rank: the rank among the processes that torchrun has started, which share the texts; None without torchrun.
+    """
+    if rank is not None:
+        cast(Any, rank_zero_only).rank = rank  # the others have the same to say
     _require_reach(typed)
     with needing_transformers():
         from attest.models.pretrained.heads import kind_saved
@@ -157,12 +178,21 @@ def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
     from attest.app.api.trials import trial
     from attest.core.devices import device_named
     from attest.core.memory import cores, processes_that_fit
+    from attest.core.processes import require_alike
 
     device = device_named(typed.device or "cpu")
     torch.set_num_threads(1)  # one process a core instead
     model, tokenizer, options = _loaded(typed, data, kind)
     readings = None if typed.readings is None else [name.strip() for name in typed.readings.split(",")]
     processes = 1 if device.type == "cuda" else typed.processes or min(cores(), processes_that_fit())
+    if rank is not None:
+        files = [Path(file).read_bytes() for file in (typed.rationales, typed.explanation) if file is not None]
+        require_alike(
+            weights=_digest_of_weights(model),
+            texts=_digest([data.texts, data.labels, data.groups]),
+            explanations_or_rationales=_digest(files),
+            options=_digest([wanted, _of_trial(typed)]),
+        )
     taken = ("window", "stride", "pooled", "reading", "rationales", "seed", "batch_size", "until")
     made = partial(
         trial,
@@ -175,11 +205,33 @@ def _prepared(typed: Namespace, wanted: list[str]) -> _Prepared:
         readings=readings,
         groups=data.groups or None,
         name=f"{Path(typed.model).name} on {Path(typed.data).name if Path(typed.data).is_file() else data.whence}",
-        processes=processes,
+        processes="ranks" if rank is not None else processes,
         **{option: getattr(typed, option) for option in taken},
         **options,
     )
     return _Prepared(made, data)
+
+
+ON_EACH_MACHINE = ("model", "data", "out", "rationales", "explanation", "device", "processes", "json", "upload_texts")
+"""Options that may differ from machine to machine: places of files, whose content is compared, and what changes no number."""
+
+
+def _of_trial(typed: Namespace) -> dict[str, Any]:
+    return {name: value for name, value in vars(typed).items() if name not in ON_EACH_MACHINE}
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(repr(content).encode()).hexdigest()
+
+
+def _digest_of_weights(model: Any) -> str:
+    import torch
+
+    digest = hashlib.sha256()
+    for name, weights in model.state_dict().items():
+        digest.update(name.encode())
+        digest.update(weights.detach().cpu().reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
 
 
 def _require_reach(typed: Namespace) -> None:
@@ -346,7 +398,9 @@ def _parser() -> CommandParser:
         type=float,
         help="stop an experiment when its means over texts are known to ± this number, such as 0.01 (95 %% confidence)",
     )
-    parser.add_argument("--processes", type=int, help="the number of processes; by default one for each core")
+    parser.add_argument(
+        "--processes", type=int, help="the number of processes; by default one for each core. Those of torchrun share the texts"
+    )
     parser.add_argument(
         "--out",
         type=Path,
