@@ -399,7 +399,7 @@ def _parser() -> CommandParser:
         help="stop an experiment when its means over texts are known to ± this number, such as 0.01 (95 %% confidence)",
     )
     parser.add_argument(
-        "--processes", type=int, help="the number of processes; by default one for each core. Those of torchrun share the texts"
+        "--processes", type=int, help="the number of processes; by default one for each core. Those of torchrun share texts"
     )
     parser.add_argument(
         "--out",
