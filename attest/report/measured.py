@@ -90,7 +90,7 @@ class Line:
 
     @property
     def experiment(self) -> str:
-        """Return the id of the experiment, E1 … E17, or ``test`` for scores."""
+        """Return the id of the experiment, E1 … E19, or ``test`` for scores."""
         return self.key.split("/")[0]
 
     @property

@@ -32,7 +32,8 @@ SHIPPED = {
 def sized(content: dict[str, Any]) -> dict[str, Any]:
     """Return the content of a configuration file with the sizes of its experiments in place of ``sizes: <row>``.
 
-    What the file says of an experiment overrides its size in ``configs/sizes.yaml``.
+    What the file says of an experiment overrides its size in ``configs/sizes.yaml``. With ``experiments: <choice>`` it has the
+    experiments of another choice, in sizes of its own.
 
     Raises:
         AttestError: there are no sizes of this name.
@@ -43,13 +44,20 @@ def sized(content: dict[str, Any]) -> dict[str, Any]:
     if row not in rows:
         raise AttestError(f"sizes is {row!r}; expected a row of configs/sizes.yaml: {', '.join(sorted(rows))}.")
     rest = {name: value for name, value in content.items() if name != "sizes"}
-    experiments = spelled_plainly(content.get("experiments", {}))
+    asked = content.get("experiments", {})
+    experiments = spelled_plainly(_choices().get(asked, asked) if isinstance(asked, str) else asked)
     return rest | {
         "experiments": {
             name: given if given is None or is_own_class(given) else _sizes().get(name, {}).get(row, {}) | given
             for name, given in experiments.items()
         }
     }
+
+
+@cache
+def _choices() -> dict[Any, dict[str, Any]]:
+    files = (configs_folder() / EXPERIMENTS).glob("*.yaml")
+    return {file.stem: yaml.safe_load(file.read_text(encoding="utf-8"))[EXPERIMENTS] for file in files}
 
 
 @cache

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import attest
+from attest.core.errors import AttestError
 from attest.experiments import feature_importance
 
 pytestmark = pytest.mark.whole("a population of judges")
@@ -58,10 +59,14 @@ def test_a_constant_tells_nobody_apart():
     [
         (lambda *_: torch.ones(3, 2), {}),
         (lambda *_: 1 / 0, {}),
-        (agreement, {"beside": ["E99"]}),
         (agreement, {"rules": ["luck"]}),
     ],
 )
 def test_what_is_no_metric_is_refused_in_a_sentence(metric, options, refusal):
     with refusal():
         attest.judge(metric, **(PART | options))
+
+
+def test_an_experiment_that_is_not_there_is_named():
+    with pytest.raises(AttestError, match="'E99' is not an experiment; expected one or more of: E4, E1"):
+        attest.judge(agreement, **(PART | {"beside": ["E99"]}))

@@ -80,13 +80,27 @@ def test_all_experiments_that_are_typed_at_once_stand_in_place_of_the_others():
 def test_the_size_of_an_experiment_stands_in_one_table():
     sizes = yaml.safe_load((configs_folder() / "sizes.yaml").read_text())
     for file in (configs_folder() / "experiments").glob("*.yaml"):
-        for name, given in yaml.safe_load(file.read_text())["experiments"].items():
+        asked = yaml.safe_load(file.read_text())["experiments"]
+        for name, given in asked.items() if isinstance(asked, dict) else ():
             assert not {*given} - {"every_n_epochs"}, f"{file.stem} says how large {name} is"
     content = sized({"sizes": "layers", "experiments": {"E14": {"texts": 3}, "E3": None, "mine": OLD["mine"]}})
     assert content == {"experiments": {"E14": sizes["E14"]["layers"] | {"texts": 3}, "E3": None, "mine": OLD["mine"]}}
 
 
-@pytest.mark.parametrize("wrong", [{"sizes": "large", "experiments": {}}, {"sizes": "pooled", "experiments": {"E2": "many"}}])
+def test_the_experiments_of_another_choice_have_sizes_of_their_own():
+    asked = [AskedRun.of([f"EXPERIMENTS={name}"]).settings["experiments"] for name in ("layers", "pretrained")]
+    assert [*asked[0]] == [*asked[1]]
+    assert [each["E2"] for each in asked] == [{"permutations": 10}, {"permutations": 5}]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sizes": "pooled", "experiments": "laiers"},
+        {"sizes": "large", "experiments": {}},
+        {"sizes": "pooled", "experiments": {"E2": "many"}},
+    ],
+)
 def test_a_table_of_sizes_that_is_not_there_is_named(wrong, refusal):
     with refusal():
         sized(wrong)
