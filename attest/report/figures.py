@@ -13,6 +13,8 @@ import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
@@ -26,7 +28,7 @@ def to_svg(figure: Figure) -> str:
     """Return the figure as an ``<svg>`` element; the same data give the same text."""
     with matplotlib.rc_context({"svg.hashsalt": "attest", "svg.fonttype": "none"}):
         buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})  # savefig draws twice
     text = HOVERED.sub(r"<g><title>\1</title>", buffer.getvalue())
     return text[text.index("<svg") :]
 
@@ -41,7 +43,8 @@ def on_hover(artist: Artist, text: str) -> None:
 
 def save_png(figure: Figure, path: Path) -> None:
     """Save the figure as a PNG with ``DPI`` pixels per inch, whatever the ending of the file name."""
-    figure.savefig(path, format="png", dpi=DPI)
+    figure.dpi = DPI
+    FigureCanvasAgg(figure).print_png(path)  # savefig draws twice
 
 
 PANELS = 8
@@ -92,8 +95,9 @@ class Illustration:
     def drawing(self) -> Figure:
         """Return the figure; it is drawn only once, and later calls return the same object."""
         figure = self.draw()
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+        if (layout := figure.get_layout_engine()) is not None:
+            layout.execute(figure)
+            figure.set_layout_engine("none")
         return figure
 
     @property

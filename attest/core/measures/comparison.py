@@ -32,6 +32,8 @@ class Paired(NamedTuple):
         return self.only_first + self.only_second
 
 
+ALL_SIGNS = 13
+"""The most instances with equal ranks for which SciPy tries all signs; for more it takes the normal distribution."""
 NEVER_DIFFERENT = Paired(0, 0, 1.0, 0, math.nan)
 
 
@@ -58,7 +60,7 @@ def signed_rank(first: np.ndarray, second: np.ndarray, alternative: str = "two-s
         first, second: float ``(N,)``, of the same instances; more is better.
         alternative: ``two-sided``, or the first is ``greater`` or ``less``.
     """
-    from scipy.stats import rankdata, wilcoxon  # about a second to import
+    from scipy.stats import permutation_test, rankdata, wilcoxon  # about a second to import
 
     difference = (first - second).round(12)  # 0.3 - 0.15 and 0.15 are one rank
     difference = difference[difference != 0]
@@ -66,8 +68,19 @@ def signed_rank(first: np.ndarray, second: np.ndarray, alternative: str = "two-s
         return NEVER_DIFFERENT
     only_first = int((difference > 0).sum())
     ranks = rankdata(np.abs(difference))
-    p_value, favours = float(wilcoxon(difference, alternative=alternative).pvalue), int(np.sign(ranks @ np.sign(difference)))
-    return Paired(only_first, len(difference) - only_first, p_value, favours, float(ranks[difference > 0].sum()))
+    if len(ranks) <= ALL_SIGNS and len(np.unique(ranks)) < len(ranks):
+        # wilcoxon tries all signs, too, but calls a function for each of the 2**N
+        tested = permutation_test(
+            (difference,),
+            lambda signed, axis: np.where(signed > 0, ranks, 0).sum(axis),
+            permutation_type="samples",
+            vectorized=True,
+            alternative=alternative,
+        )
+    else:
+        tested = wilcoxon(difference, alternative=alternative)
+    favours = int(np.sign(ranks @ np.sign(difference)))
+    return Paired(only_first, len(difference) - only_first, float(tested.pvalue), favours, float(ranks[difference > 0].sum()))
 
 
 @dataclass(frozen=True)
