@@ -18,13 +18,9 @@ from attest.core.labels import by_name
 from attest.datamodules.corpus import missing, sample
 from attest.datamodules.instances import FileOptions, read_instances
 from attest.datamodules.notice import say, typed_plainly
-from attest.datamodules.stored import QuestionDataModule
 
-_OF_FOLDERS = {getattr(each, "folder", ""): each for each in (getattr(datamodules, name) for name in datamodules.__all__)}
-STORED_CORPORA: dict[str, type[Any]] = {name: _OF_FOLDERS[name] for name in CATALOGUE}
-"""The corpora in files, by the value of ``DATA``."""
-CORPORA = {name: module for name, module in STORED_CORPORA.items() if not issubclass(module, QuestionDataModule)}
-"""By name, as in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
+CORPORA = tuple(name for name, source in CATALOGUE.items() if not source.questions)
+"""As in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
 OF_TEXTS = FileOptions(tagging=False, pairs=True)
 """How a file with a label for each text, or for each pair of texts, is read."""
 
@@ -70,6 +66,13 @@ def is_corpus(source: str) -> bool:
     return source in CORPORA and not Path(source).exists()
 
 
+def stored_corpora() -> dict[str, type[Any]]:
+    """Return the DataModules of the corpora in files, by the value of ``DATA``; Lightning comes with them."""
+    known = [getattr(datamodules, name) for name in datamodules.__all__]
+    by_folder = {getattr(each, "folder", ""): each for each in known}
+    return {name: by_folder[name] for name in CATALOGUE}
+
+
 def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS, numbers: bool = False) -> Labelled:
     """Return at most ``most`` random texts with their labels, from a file or from a split of a corpus.
 
@@ -84,7 +87,7 @@ def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS
                 f"{source} is a corpus, whose texts have no column {options.groups[0]!r}; expected a file. Leave "
                 "--group-column out."
             )
-        texts, labels = CORPORA[source]().originals(split)
+        texts, labels = stored_corpora()[source]().originals(split)
         if isinstance(labels[0], list) is not bool(options.tagging):
             there, expected = "a tag for each word", "a label for each text"
             if options.tagging:

@@ -23,6 +23,7 @@ class CorpusSource:
         archive: the site from which the corpus is downloaded.
         file: the glob pattern for the file of a split.
         instead: the patterns for the files of each split in a second layout; empty if there is one layout.
+        questions: whether each text has a question beside it.
     """
 
     splits: tuple[str, ...]
@@ -30,6 +31,7 @@ class CorpusSource:
     archive: str = ""
     file: str = "{}.parquet"
     instead: tuple[str, ...] = ()
+    questions: bool = False
 
     def found(self, folder: Path) -> dict[str, list[Path]]:
         """Return a dictionary from the file pattern of each split to the list of matching files in a folder."""
@@ -43,13 +45,14 @@ CATALOGUE = {
     "imdb": CorpusSource(("train", "test"), hub="stanfordnlp/imdb"),
     "20news": CorpusSource(("train", "test"), archive="https://ndownloader.figshare.com"),
     "agnews": CorpusSource(("train", "test"), hub="sh0416/ag_news"),
-    "babi": CorpusSource(("train", "test"), hub="facebook/babi_qa", file="**/qa1_*_{}.txt"),
-    "snli": CorpusSource(("train", "dev", "test"), hub="stanfordnlp/snli", file="snli_1.0_{}.jsonl"),
+    "babi": CorpusSource(("train", "test"), hub="facebook/babi_qa", file="**/qa1_*_{}.txt", questions=True),
+    "snli": CorpusSource(("train", "dev", "test"), hub="stanfordnlp/snli", file="snli_1.0_{}.jsonl", questions=True),
     "cnn-qa": CorpusSource(
         ("train", "dev", "test"),
         archive="https://cs.nyu.edu/~kcho/DMQA",
         file="{}.txt",
         instead=tuple(f"questions/{split}/*.question" for split in ("training", "validation", "test")),
+        questions=True,
     ),
     "conll2000": CorpusSource(("train", "test"), hub="eriktks/conll2000"),
 }

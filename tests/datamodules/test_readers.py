@@ -8,7 +8,8 @@ from attest.core.catalogue import CATALOGUE
 from attest.core.errors import AttestError
 from attest.datamodules import PlantedDataModule, SstDataModule
 from attest.datamodules.base import TextDataModule
-from attest.datamodules.labelled import STORED_CORPORA
+from attest.datamodules.labelled import stored_corpora
+from attest.datamodules.stored import QuestionDataModule
 
 
 @pytest.fixture
@@ -23,8 +24,12 @@ def sst(tmp_path, monkeypatch):
 
 
 def test_every_corpus_that_is_listed_has_its_datamodule():
-    assert STORED_CORPORA.keys() == CATALOGUE.keys()
-    assert all(reader.folder == name for name, reader in STORED_CORPORA.items())
+    assert all(reader.folder == name for name, reader in stored_corpora().items())
+
+
+def test_corpora_with_questions_are_known_without_their_datamodules():
+    with_questions = {name for name, reader in stored_corpora().items() if issubclass(reader, QuestionDataModule)}
+    assert with_questions == {name for name, source in CATALOGUE.items() if source.questions}
 
 
 @pytest.mark.usefixtures("sst")

@@ -8,7 +8,6 @@ from itertools import compress
 from typing import Any, cast
 
 import torch
-from torchmetrics.functional.text import squad
 
 from attest.app.api.batches import Batch
 from attest.app.api.measuring import device_of
@@ -113,6 +112,8 @@ def _of_rows(batch: Batch, kept: Sequence[bool]) -> Batch:
 
 def _scored(given: str, right: Sequence[str]) -> tuple[float, float]:
     """Return two scores of an answer, in [0, 1]: its exact match, and its best word F1 with a right answer."""
+    from torchmetrics.functional.text import squad  # five seconds to import
+
     answers: dict[str, Any] = {"text": [*right], "answer_start": [0] * len(right)}
     scores = squad([{"prediction_text": given, "id": "0"}], [cast(Any, {"answers": answers, "id": "0"})])
     return float(scores["exact_match"]) / 100, float(scores["f1"]) / 100

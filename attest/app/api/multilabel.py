@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torchmetrics.functional.classification import binary_f1_score
 
 from attest.app.api.batches import Batch
 from attest.core.errors import AttestError
@@ -71,6 +70,8 @@ def _part(batch: Batch, rows: Tensor, asked: Tensor, network: Any) -> Batch:
 
 
 def _scores(probabilities: Tensor, gold: Tensor) -> dict[str, float]:
+    from torchmetrics.functional.classification import binary_f1_score  # five seconds to import
+
     each = [binary_f1_score(probabilities[:, label], gold[:, label]) for label in range(gold.shape[-1])]
     there = ((probabilities > 0.5) | (gold == 1)).any(dim=0)
     scores = {

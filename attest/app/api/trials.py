@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import nn
@@ -22,8 +22,8 @@ from attest.app.api.given import Given, given, with_types
 from attest.app.api.grouping import Groups, groups_of
 from attest.app.api.long_texts import require_readable, require_suited
 from attest.app.api.measuring import Measuring, device_of
+from attest.app.api.outcome import Outcome
 from attest.app.api.rationales import Rationales, with_marks
-from attest.app.api.run import Outcome, Run, open_run
 from attest.app.places import temporary_folder
 from attest.core.attention.interventions import uncompiled
 from attest.core.devices import device_named
@@ -42,6 +42,9 @@ from attest.report.explained_text import ExplainedText
 from attest.report.findings import Findings
 from attest.report.page import write_report
 from attest.runs.folder import TRIAL, UNFINISHED, RunFolder, write_text
+
+if TYPE_CHECKING:
+    from attest.app.api.run import Run
 
 ALL = "all"
 """Every experiment that suits the model, in the place of ids."""
@@ -92,7 +95,7 @@ class Trial(Outcome):
         """
         return self.tested(identity)
 
-    def save(self, path: str | Path) -> Run:
+    def save(self, path: str | Path) -> "Run":
         """Write tables, numbers, figures and report into a folder that ``attest report`` can read.
 
         Args:
@@ -101,17 +104,19 @@ class Trial(Outcome):
             AttestError: the folder is not empty or cannot be written.
         """
         folder = RunFolder(Path(path))
-        with folder.claimed_anew():
-            return self.write_into(folder)
+        from attest.app.api.run import open_run  # a run can be trained on, and so brings Lightning: seconds
 
-    def write_into(self, folder: RunFolder) -> Run:
-        """Write all files of the trial in place of those in the given folder, and return the folder as a finished run."""
+        with folder.claimed_anew():
+            self.write_into(folder)
+        return open_run(folder.path)
+
+    def write_into(self, folder: RunFolder) -> None:
+        """Write all files of the trial in place of those in the given folder."""
         write_text(folder.path / UNFINISHED, "")
         folder.empty()
         shutil.copytree(self.folder.path, folder.path, dirs_exist_ok=True)
         write_report(Findings(folder))
         (folder.path / UNFINISHED).unlink()
-        return open_run(folder.path)
 
 
 @one_at_a_time()

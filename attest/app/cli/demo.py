@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
     out = parser.parse_args(arguments).out
     with needing_transformers():
         from attest.app.cli import trial  # seconds that no mistake waits for
-    from attest.app.api.run import tested_text
+    from attest.app.api.outcome import tested_text
     from attest.report.findings import Findings
     from attest.report.shown import shown_texts, texts_of
     from attest.runs.folder import RunFolder

@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _explained(folder: RunFolder, ids: list[int], texts: list[str], trusted: list[str]) -> "list[ExplainedText]":
-    from attest.app.api.run import tested_text
+    from attest.app.api.outcome import tested_text
     from attest.app.evaluating import LoadedRun, configuration_of
     from attest.report.explained_text import ExplainedText
     from attest.report.findings import Findings

@@ -44,7 +44,6 @@ from attest.runs.choices import take_words
 from attest.runs.folder import RunFolder
 
 if TYPE_CHECKING:
-    from attest.app.api.run import Run
     from attest.app.api.trials import Trial
     from attest.datamodules.labelled import Labelled
 
@@ -109,11 +108,11 @@ def main(arguments: list[str]) -> int:
         with claimed(folder, options, force), beside(folder.path):
             found = tried.trial()
             keep_options(found.folder, folder, arguments, options)
-            kept = found.write_into(folder)
-        _tell(tried, kept, bool(wanted))
+            found.write_into(folder)
+        _tell(tried, folder, bool(wanted))
         if words.text("LOGGER") == "wandb":
-            _log(kept.folder, typed)
-        _tell_verdict(kept)
+            _log(folder, typed)
+        _tell_verdict(folder)
     if typed.json:
         print(folder.summary.read_text(encoding="utf-8"), end="", flush=True)
     return 0
@@ -271,21 +270,24 @@ def _log(folder: RunFolder, typed: Namespace) -> None:
     print(f"W&B:        {log_trial(Findings(folder), typed.model, texts)}", flush=True)
 
 
-def _tell(tried: _Prepared, kept: "Run", named: bool) -> None:
+def _tell(tried: _Prepared, folder: RunFolder, named: bool) -> None:
     """Print what came out; the answers of experiments only where somebody has ``named`` experiments."""
+    from attest.report.findings import Findings
+
     data = tried.data
-    for name, answer in kept.answers.items() if named else ():
+    for name, answer in Findings(folder).answers.items() if named else ():
         print(f"{name:<5}{answer}")
     some = f"a random sample of {len(data.texts)} of the" if len(data.texts) < data.of else "all"
     print(f"Texts:      {some} {data.of} in {data.whence}")
-    print(f"Folder:     {kept.folder.path}\nReport:     {kept.folder.report}", flush=True)
+    print(f"Folder:     {folder.path}\nReport:     {folder.report}", flush=True)
 
 
-def _tell_verdict(kept: "Run") -> None:
+def _tell_verdict(folder: RunFolder) -> None:
     from attest.report.findings import Findings
     from attest.report.shown import terminal_lines
 
-    for line in terminal_lines(Findings(kept.folder)) or [f"Verdict:    {kept.unanswered}"]:
+    found = Findings(folder)
+    for line in terminal_lines(found) or [f"Verdict:    {found.unanswered}"]:
         print(line, flush=True)
 
 

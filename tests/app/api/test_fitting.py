@@ -14,7 +14,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
 from attest.app.api.measuring import Measuring
-from attest.app.api.run import Outcome
+from attest.app.api.outcome import Outcome
 from attest.runs.folder import RunFolder
 from tests.app.api.short_of_memory import LONG, QUICK
 from tests.conftest import fresh_shell

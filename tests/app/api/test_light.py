@@ -58,6 +58,12 @@ def test_observing_loads_nothing_of_training_tracking_data_and_drawing():
     assert not loaded & {*HEAVY}
 
 
+@pytest.mark.whole("an interpreter of its own")
+def test_a_trial_of_a_file_waits_for_no_training_and_no_tracking():
+    code = "import attest; attest.trial; import attest.app.cli.trial, attest.datamodules.labelled"
+    assert loaded_after(code) & {*HEAVY} == {"matplotlib", "rich"}
+
+
 def test_every_public_name_is_there():
     for name in attest.__all__:
         assert getattr(getattr(attest, name), "__name__", name) == name
