@@ -65,6 +65,8 @@ LIMITS = (
 def keep(data: str, root: Path) -> Path:
     """Keep whether attention and leave-one-out are right in each text, for each finished run of a corpus.
 
+    Of runs that the folder has only as the archive keeps them, without their texts, what was kept before stays.
+
     Returns:
         The file: a table with the columns ``row`` and ``seed`` of the run, ``id`` of each text that needs words,
         ``READ`` (0 or 1), ``words`` (of the smallest deciding set) and ``support`` (words with attention above 0).
@@ -78,7 +80,11 @@ def keep(data: str, root: Path) -> Path:
         if RunFolder(folder).evidence("E19").is_file()
     ]
     file = RESULTS / f"sparse-{data}" / "texts.parquet"
-    write_table(file, pd.concat(read, ignore_index=True))
+    if file.is_file():
+        anew = {(each["row"].iat[0], each["seed"].iat[0]) for each in read}
+        before = pd.read_parquet(file)
+        read.append(before[[key not in anew for key in zip(before["row"], before["seed"], strict=True)]])
+    write_table(file, pd.concat(read).sort_values(["seed", "row", "id"], ignore_index=True))
     return file
 
 
