@@ -141,10 +141,11 @@ class TextDataModule(LightningDataModule):
         if self.texts is not None:
             corpus = self._thinned(corpus, self.texts)
         corpus.require_texts(type(self).__name__)
+        units = "sentences" if corpus.train.has("tags") else "texts"
         for split in SPLITS[1:]:
             if unread := corpus.unread(split):
-                say(f"{unread:,} of the {corpus.sizes[split]:,} texts of the {split} split have no word of the vocabulary.")
-        for sentence in told(corpus.copies, corpus.sizes):
+                say(f"{unread:,} of the {corpus.sizes[split]:,} {units} of the {split} split have no word of the vocabulary.")
+        for sentence in told(corpus.copies, corpus.sizes, units):
             say(sentence)
         if self.subwords is None:
             return corpus

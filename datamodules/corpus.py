@@ -189,10 +189,14 @@ class Corpus:
         return self
 
 
-def told(copied: Mapping[str, int], texts: Mapping[str, int]) -> list[str]:
-    """Return sentences that say how many texts of a split also occur in an earlier split."""
+def told(copied: Mapping[str, int], texts: Mapping[str, int], units: str = "texts") -> list[str]:
+    """Return sentences that say how many texts of a split also occur in an earlier split.
+
+    Args:
+        units: what the texts are called, as in ``Kind.units``.
+    """
     return [
-        f"{count:,} of the {texts[later]:,} texts of the {later} split are also in the {earlier} split, so scores on them do "
+        f"{count:,} of the {texts[later]:,} {units} of the {later} split are also in the {earlier} split, so scores on them do "
         "not show what the model makes of new texts."
         for pair, count in copied.items()
         for later, _, earlier in [pair.split()]

@@ -180,7 +180,7 @@ def _remarks(found: Findings) -> list[str]:
         return list((found.settings.get(TRIAL) or {}).get("remarks", ()))
     cut = ((found.settings.get("data") or {}).get("init_args") or {}).get("texts")
     spaced = f"texts={cut}: rows at equal distances, as this run was made; runs made now take a random sample."
-    copies = [found.kind.worded(each) for each in told(record.get("copies", {}), record.get("counts", {}))]
+    copies = told(record.get("copies", {}), record.get("counts", {}), found.kind.units)
     return copies + [spaced] * bool(cut and "sampling" not in record)
 
 

@@ -414,6 +414,11 @@ def test_texts_that_were_trained_on_are_counted(tmp_path, capsys):
     assert said.count("are also in") == 1
 
 
+def test_sentences_with_tags_that_were_trained_on_are_counted(tmp_path, capsys):
+    _ = module(tmp_path, TAGGED, TAGGED[:1]).corpus
+    assert "1 of the 1 sentences of the test split are also in the train split" in capsys.readouterr().out
+
+
 COPIED = rows(TEXTS[:12] * 8, ["neg", "pos"] * 48)
 
 
