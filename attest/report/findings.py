@@ -75,11 +75,6 @@ class Findings(RunContents):
         """Return the table of the texts, which the page reads as a whole; of a tagger's sentences without attention."""
         return super().decided if self.instances is None else self.instances
 
-    def columns(self, identity: str) -> list[str]:
-        """Return the names of the columns of a table, all of which the page reads, but for that of a tagger's sentences."""
-        rows = None if identity == TAGGED else self.table(identity)
-        return super().columns(identity) if rows is None else list(rows)
-
     def origin_of(self, identity: str) -> dict[str, str]:
         """Return what a table was made from, as the whole table says, but for that of a tagger's sentences."""
         if identity != TAGGED:

@@ -77,6 +77,13 @@ def test_the_direction_is_that_of_the_first(alternative):
     assert (signed_rank(first, second).statistic, decided.statistic) == (13, 4)
 
 
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_so_it_is_where_a_few_ranks_are_equal(alternative):
+    difference = np.array([8.0, 7, 1, -1, 6])
+    expected = stats.wilcoxon(difference, alternative=alternative)
+    assert signed_rank(difference, np.zeros(5), alternative).p_value == expected.pvalue
+
+
 def test_equal_pairs_take_no_part_in_signed_ranks():
     first, second = np.array([0.5, 0.75, 1.0, 0.25]), np.array([0.5, 0.25, 0.5, 0.0])
     assert signed_rank(first, second) == signed_rank(first[1:], second[1:])
