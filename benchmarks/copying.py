@@ -116,7 +116,7 @@ def weights_of(found: Models, texts: Sequence[str]) -> Tensor:
     network = CrossingNetwork(found.model, 0, 2, answers=answers).eval()
     tokens = found.tokenizer(list(texts), return_tensors="pt")["input_ids"]
     layers = observe_layers(network, None, tokens, torch.ones_like(tokens, dtype=torch.bool))
-    return network.explained(layers.attention, tokens, layers.mask, layers.predicted)
+    return network.explained(layers.attention, layers.texts, layers.predicted)
 
 
 def tried(found: Models, texts: Sequence[str], labels: Sequence[int], experiments: Any = EXPERIMENTS) -> attest.Trial:

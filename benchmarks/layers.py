@@ -156,7 +156,7 @@ class Plain:
     def __init__(self, seen: LayerObservation, steps: int) -> None:
         self.seen, self.steps, self.network = seen, steps, seen.network
         self.layers = seen.scopes[""]
-        self.keys = clean_keys(self.network, self.layers, seen.tokens, seen.mask).detach()
+        self.keys = clean_keys(self.network, self.layers, seen.texts).detach()
         lengths = seen.mask.sum(dim=-1).tolist()
         self.texts = [(row, seen.tokens[row : row + 1, :length]) for row, length in enumerate(lengths)]
         self.orders = [self._orders(draw) for draw in range(PERMUTATIONS)]

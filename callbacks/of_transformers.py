@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from attest.core.errors import AttestError
 from attest.core.kinds import CLASSES, TAGS
 from attest.experiments.layers import LayerObservation, observe_layers
+from attest.models.inputs import Inputs
 from attest.models.observation import Observation, observe
 
 OBSERVED = ("observe_layers", "observe_steps")
@@ -39,22 +40,22 @@ class OfTransformers:
                 "and that has only an encoder or only a decoder. After training, use attest.trial, which accepts more kinds "
                 "of models."
             )
-        types = getattr(model.config, "type_vocab_size", 1) or 1
-        self.network = PretrainedNetwork(model, padding_of(model) or 0, segments=types, kind=kind)
+        typed = (getattr(model.config, "type_vocab_size", 1) or 1) > 1
+        self.network = PretrainedNetwork(model, padding_of(model) or 0, typed=typed, kind=kind)
         require_as_it_is(self.network)
 
     def observe_layers(self, batch: Mapping[str, Any]) -> LayerObservation:
         """Observe the attention inside the model's layers on a batch that the model's tokenizer has made."""
-        tokens, mask, special, tags = self._read(batch)
-        return observe_layers(self.network, None, tokens, mask, tags, special=special)
+        texts, special, tags = self._read(batch)
+        return observe_layers(self.network, None, texts.tokens, texts.mask, tags, special=special, beside=texts.beside)
 
     def observe_steps(self, batch: Mapping[str, Any]) -> Observation:
         """Observe the token embeddings and the decisions of the model on a batch that its tokenizer has made."""
-        tokens, mask, special, tags = self._read(batch)
-        return observe(self.network, None, tokens, mask, tags, special=special)
+        texts, special, tags = self._read(batch)
+        return observe(self.network, None, texts.tokens, texts.mask, tags, special=special, beside=texts.beside)
 
-    def _read(self, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """Return token ids, mask, special-token mask and tags of a batch, padded on the right; the last two may be None."""
+    def _read(self, batch: Mapping[str, Any]) -> tuple[Inputs, Tensor | None, Tensor | None]:
+        """Return the texts, the special-token mask and the tags of a batch, padded on the right; the last two may be None."""
         if not isinstance(batch, Mapping) or not {"input_ids", "attention_mask"} <= {*batch}:
             found = ", ".join(map(str, batch)) if isinstance(batch, Mapping) else type(batch).__name__
             raise AttestError(
@@ -62,12 +63,12 @@ class OfTransformers:
                 "module with the method observe_layers(batch). See “Your own Trainer” in the documentation."
             )
         moved, batch = _padded_on_the_right(batch)
-        tokens, mask = batch["input_ids"], batch["attention_mask"].bool()
-        if "token_type_ids" in batch and self.network.segments > 1:
-            tokens = tokens + self.network.rows * batch["token_type_ids"]
+        mask = batch["attention_mask"].bool()
+        beside = {name: batch[name].where(mask, 0) for name in self.network.reads_beside if name in batch}
         special = batch.get("special_tokens_mask")
         tags = batch.get("labels") if moved and self.network.kind == TAGS else None
-        return tokens.where(mask, self.network.padding), mask, None if special is None else special.bool(), tags
+        texts = Inputs(batch["input_ids"].where(mask, self.network.padding), mask, beside)
+        return texts, None if special is None else special.bool(), tags
 
 
 def _padded_on_the_right(batch: Mapping[str, Any]) -> tuple[bool, Mapping[str, Any]]:

@@ -19,6 +19,7 @@ from attest.experiments.layers import LayerObservation, clean_keys, observe_laye
 from attest.lightning_modules.classifier import Classifier
 from attest.lightning_modules.optimisation import clips_scaled_gradients
 from attest.lightning_modules.text_module import Batch
+from attest.models.inputs import Inputs
 from attest.models.layers_observed import self_attending
 from attest.models.networks.transformer import KeyPerturbation
 
@@ -83,7 +84,7 @@ class KeyAdversary(Classifier):
         self.layers = self_attending(self.network)
         text = torch.full((1, 1), UNKNOWN)
         with torch.no_grad():
-            keys_11H = clean_keys(self.network, self.layers, text, torch.ones_like(text, dtype=torch.bool))
+            keys_11H = clean_keys(self.network, self.layers, Inputs(text, torch.ones_like(text, dtype=torch.bool)))
         self.adversary = KeyPerturbation(keys_11H.shape[-1], hidden_size)
 
     def take_base(self, state: dict[str, Tensor]) -> None:
@@ -98,7 +99,7 @@ class KeyAdversary(Classifier):
         """Run the network on a batch with the adversary's attention keys, and return the results."""
         mask, labels = batch["mask"], batch["label"]
         with torch.no_grad():
-            clean_BYTH = clean_keys(self.network, self.layers, batch["token_ids"], mask)
+            clean_BYTH = clean_keys(self.network, self.layers, Inputs(batch["token_ids"], mask))
         keys_BYTH = self.adversary(self._noise(batch["id"], clean_BYTH) if self.attack == "random" else clean_BYTH)
         with intervene(self.network, *replacing_keys(self.network, self.layers, keys_BYTH)):
             observation = observe_layers(self.network, batch["id"], batch["token_ids"], mask)

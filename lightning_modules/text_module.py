@@ -18,7 +18,7 @@ from attest.datamodules.vocabulary import PADDING
 from attest.experiments.erasure.operators import UNKNOWN
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.lightning_modules.optimisation import Optimisation, clips_scaled_gradients, training_steps
-from attest.models.variants import beside
+from attest.models.inputs import like
 
 ROUNDING = 0.05
 """The largest difference between the numbers that two ranks compute for one instance, in half precision."""
@@ -94,8 +94,8 @@ def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tens
     rates = random_uniforms(stream(seed, "rates of masking"), ids, epochs)
     places = torch.meshgrid(*(torch.arange(size, device=tokens.device) for size in tokens.shape[1:]), indexing="ij")
     masked = stream(seed, "places of masks")
-    each = random_uniforms(masked, beside(ids, tokens), epochs, *places)
-    return tokens.masked_fill((each < beside(rates, tokens)) & (tokens != PADDING), UNKNOWN)
+    each = random_uniforms(masked, like(ids, tokens), epochs, *places)
+    return tokens.masked_fill((each < like(rates, tokens)) & (tokens != PADDING), UNKNOWN)
 
 
 Batch = dict[str, Any]

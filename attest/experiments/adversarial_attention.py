@@ -49,7 +49,7 @@ def _solved(observation: Observation, epsilon: float, filter_epsilon: float) -> 
     problem = observation.margins, observation.attention, observation.probabilities[:, 1], observation.mask
     exact, filtered = (exact_adversary(*problem, each) for each in (epsilon, filter_epsilon))
     weights = exact.attention.to(observation.attention)
-    logits = observation.network.decode(observation.hidden, weights)
+    logits = observation.decode(weights)
     return {
         "jsd_exact": exact.jsd,
         "jsd_exact_filter": filtered.jsd,

@@ -16,9 +16,10 @@ from torch.nn import functional
 
 from attest.core.measures import movement
 from attest.core.memory import by_rows
+from attest.models.inputs import Inputs
 from attest.models.observation import Observation, cached_per_batch, skips_long_texts
 from attest.models.prediction import predictions_of
-from attest.models.variants import ACTIVATIONS, moved_together, read_each
+from attest.models.variants import ACTIVATIONS, read_each
 
 
 @cached_per_batch
@@ -28,7 +29,7 @@ def gradient_times_input(observation: Observation) -> Tensor:
 
     They normalise it to sum 1 over a text, which changes no rank correlation; here it is not normalised.
     """
-    logits = observation.network.decode(observation.hidden, observation.attention)
+    logits = observation.decode(observation.attention)
     (gradient,) = _gradients_of_prediction(observation, logits, observation.embedded)
     return (gradient * observation.embedded.detach()).flatten(2).sum(dim=-1).abs()
 
@@ -96,16 +97,16 @@ def leave_one_out_inputs(observation: Observation) -> Tensor:
     NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a
     row get the same number, because the text is the same without each of them.
     """
-    return _tied_in_runs(_movements(observation, predictions_without_each(observation)), observation.tokens)
+    return _tied_in_runs(_movements(observation, predictions_without_each(observation)), observation.texts)
 
 
-def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
+def _tied_in_runs(importance: Tensor, texts: Inputs) -> Tensor:
     """Give equal neighbouring tokens the same importance: that of the first one of them."""
-    if tokens.ndim > 2:
+    if texts.tokens.ndim > 2:
         return importance
-    begins = torch.ones_like(tokens, dtype=torch.bool)
-    begins[:, 1:] = tokens[:, 1:] != tokens[:, :-1]
-    position = torch.arange(tokens.shape[-1], device=tokens.device)
+    begins, columns = torch.ones_like(texts.mask), texts.columns
+    begins[:, 1:] = (columns[:, 1:] != columns[:, :-1]).any(dim=-1)
+    position = torch.arange(begins.shape[-1], device=begins.device)
     return importance.gather(-1, torch.where(begins, position, 0).cummax(dim=-1).values)
 
 
@@ -153,7 +154,7 @@ def _by_encoding(observation: Observation) -> Tensor:
 
     def of_variants(rows: Tensor, place: Tensor) -> Tensor:
         kept = observation.mask[rows].scatter(-1, place.unsqueeze(-1), False)
-        return read_each(observation, rows, *moved_together(observation.tokens[rows], kept))
+        return read_each(observation, rows, observation.texts.rows(rows).only(kept))
 
     found = by_rows(of_variants, COPIES * observation.tokens[0].nbytes, texts, removed)
     outcomes = found.new_zeros(*observation.mask[:, : observation.reach].shape, found.shape[-1])

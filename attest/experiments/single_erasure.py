@@ -53,7 +53,7 @@ def _bias_decides(observation: Observation, top: Tensor) -> dict[str, Tensor]:
     erased = _without(observation.attention, top)
     rest = erased.sum(dim=-1, keepdim=True)
     weights = torch.where(rest > 0, erased / rest, 0.0)  # all zero: a linear decoder falls back on its bias
-    outcome = probabilities(observation.network.decode(observation.hidden, weights))
+    outcome = probabilities(observation.decode(weights))
     return {
         "js_top_bias": jensen_shannon(outcome, observation.probabilities),
         "flips_top_bias": outcome.argmax(dim=-1) != observation.predicted,

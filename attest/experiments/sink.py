@@ -6,13 +6,12 @@ Legend: B batch, N heads, T tokens.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attest.experiments.spec import Column, Measure
-from attest.models.layers_observed import LayerObservation, observe_layers
+from attest.models.layers_observed import LayerObservation, layers_of
 from attest.models.observation import Observation, cached_per_batch
 from attest.models.traits import traits_of
 
@@ -67,8 +66,7 @@ def sinks_of(observation: LayerObservation) -> dict[str, Tensor]:
 @cached_per_batch
 def tokens_that_are_sinks(observation: Observation) -> Tensor:
     """Return the tokens that are sinks of at least a tenth of all heads, bool ``(B, T)``."""
-    network = cast(nn.Module, observation.network)
-    sinks = sinks_of(observe_layers(network, observation.ids, observation.tokens, observation.mask))
+    sinks = sinks_of(layers_of(observation))
     return torch.cat([*sinks.values()], dim=1).double().mean(dim=1) >= HEADS
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from attest.core.measures import kendall_tau_b, movement
 from attest.experiments.importance import leave_one_out_inputs
 from attest.models.observation import Observation
-from attest.models.variants import moved_together, read_each
+from attest.models.variants import read_each
 
 
 def first_of_words(words: Tensor) -> Tensor:
@@ -54,7 +54,7 @@ def leave_words_out(observation: Observation) -> Tensor:
     if len(texts):
         words_NT = words[texts]
         kept_NT = observation.mask[texts] & (words_NT != words_NT.gather(-1, places.unsqueeze(-1)))
-        outcomes_NK = read_each(observation, texts, *moved_together(observation.tokens[texts], kept_NT))
+        outcomes_NK = read_each(observation, texts, observation.texts.rows(texts).only(kept_NT))
         apart_N = movement(outcomes_NK, observation.prediction[texts])
         moved[texts, places] = apart_N.where(kept_NT.any(dim=-1), torch.nan)
     return moved

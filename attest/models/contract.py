@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.errors import AttestError, DisagreementError
+from attest.models.inputs import Inputs
 from attest.models.prediction import predictions_of
 from attest.models.traits import traits_of
 
@@ -30,9 +31,9 @@ _PADDING_SEEN: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
 """The networks whose attention has been checked, each with whether the checked batch had padding."""
 
 
-def decided(network: Any, hidden: Tensor, mask: Tensor) -> Tensor:
+def decided(network: Any, hidden: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
     """Compute logits ``(B, C)`` from hidden states ``(B, T, H)`` by the steps ``score``, ``project`` and ``decode``."""
-    return network.decode(hidden, network.project(network.score(hidden, mask), mask))
+    return network.decode(hidden, network.project(network.score(hidden, mask), mask), **beside)
 
 
 def require_steps(network: Any) -> None:
@@ -66,8 +67,8 @@ def require_forward(network: nn.Module) -> None:
 
 
 def offers_forward(network: nn.Module) -> bool:
-    """Return whether a network defines ``forward(tokens, mask)``."""
-    return [*inspect.signature(network.forward).parameters][1:] == ["mask"]
+    """Return whether a network defines ``forward(tokens, mask)``; a wrapper may take columns beside them."""
+    return [*inspect.signature(network.forward).parameters][1:] in (["mask"], ["mask", "beside"])
 
 
 def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
@@ -178,10 +179,10 @@ def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
 
 
 def require_attention(
-    network: nn.Module, hidden: Tensor, scores: Tensor, weights: Tensor, logits: Tensor, tokens: Tensor, mask: Tensor
+    network: nn.Module, hidden: Tensor, scores: Tensor, weights: Tensor, logits: Tensor, texts: Inputs
 ) -> None:
     """Check once for each network that attention sums to 1, and that ``forward`` and ``decode`` return equal logits."""
-    seen = _PADDING_SEEN.get(network)
+    seen, mask = _PADDING_SEEN.get(network), texts.mask
     if seen or (seen is False and mask.all()) or not scores.isfinite()[mask].all():
         return
     weights, logits = weights.detach(), logits.detach()
@@ -195,7 +196,7 @@ def require_attention(
         )
     _require_linear(network, hidden, weights, logits)
     with torch.no_grad():
-        apart = _apart(network(tokens, mask), logits) if offers_forward(network) else 0
+        apart = _apart(texts.read_by(network), logits) if offers_forward(network) else 0
     if apart:
         raise AttestError(
             f"the logits of {name}.forward differ by {apart:.3g} from those of encode, score, project and decode; "
@@ -255,24 +256,25 @@ CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
 
 
 @torch.no_grad()
-def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor] | None = None) -> None:
+def require_itself(network: Any, ids: Tensor, texts: Inputs, **given: Tensor) -> None:
     """Refuse a network whose predictions change with padding or with the method that computes them.
 
     Args:
         network: a network with the four steps, in evaluation mode. Its own predictions are those of ``itself(tokens, mask,
             **given)`` if it has this method, else those of ``forward(tokens, mask)`` if it has this method.
         ids: int64 ``(B,)``: names of the texts.
-        tokens, mask: ``(B, T)``; the network reads all texts in one batch, then the shortest and the longest text alone.
+        texts: the network reads all texts in one batch, then the shortest and the longest text alone.
         given: the further inputs of ``itself``, ``(B, T)`` each, by name.
     """
-    together = _predictions_of(network, ids, tokens, mask, given or {})
+    together = _predictions_of(network, ids, texts, given)
     if traits_of(network).reads_questions:
         return
-    lengths = mask.sum(dim=-1)
+    lengths = texts.mask.sum(dim=-1)
     for row in sorted({int(lengths.argmin()), int(lengths.argmax())}):
         text, length = slice(row, row + 1), slice(int(lengths[row]))
-        told = {name: values[text, length] for name, values in (given or {}).items()}
-        alone = _predictions_of(network, ids[text], tokens[text, length], mask[text, length], told)
+        told = {name: values[text, length] for name, values in given.items()}
+        read = texts.rows(text).at(torch.arange(int(lengths[row]), device=lengths.device).unsqueeze(0))
+        alone = _predictions_of(network, ids[text], read, told)
         beside = together[text, length] if together.ndim == 3 else together[text]
         _require_close(
             f"{shown_class(network).__name__} decides differently when a text is padded", alone, beside, ids[text],
@@ -280,18 +282,20 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
         )  # fmt: skip
 
 
-def _predictions_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor]) -> Tensor:
+def _predictions_of(network: Any, ids: Tensor, texts: Inputs, given: Mapping[str, Tensor]) -> Tensor:
     """Return predictions ``(B, K)`` or ``(B, T, K)``; refuse a network whose methods give different predictions."""
-    ways = {"its four steps": decided(network, network.encode(tokens, mask), mask)}
+    mask = texts.mask
+    ways = {"its four steps": decided(network, texts.read_by(network.encode), mask, **texts.beside)}
     if offers_forward(network):
-        ways["its forward"] = network(tokens, mask)
-    own = network.itself(tokens, mask, **given) if hasattr(network, "itself") else [*ways.values()][-1]
+        ways["its forward"] = texts.read_by(network)
+    itself = hasattr(network, "itself")
+    own = network.itself(texts.tokens, mask, **{**texts.beside, **given}) if itself else [*ways.values()][-1]
     found, *rest = (predictions_of(network, each) for each in (own, *ways.values()))
     if found.ndim == 3:  # what is decided about padding is arbitrary
         found, *rest = (each.where(mask.unsqueeze(-1), 0) for each in (found, *rest))
     for name, other in zip(ways, rest, strict=True):
         what = f"{shown_class(network).__name__} decides differently when it is computed by {name}"
-        _require_close(what, found, other, ids, _why(network, tokens, mask))
+        _require_close(what, found, other, ids, _why(network, texts.tokens, mask))
     return found
 
 

@@ -16,8 +16,9 @@ from attest.core.attention.interventions import Intervention, attending, interve
 from attest.core.errors import AttestError
 from attest.core.measures import jensen_shannon, movement, probabilities
 from attest.core.rounding import rounding
+from attest.models.inputs import Inputs
 from attest.models.networks.transformer import TransformerLayer
-from attest.models.observation import hooked, numbered, outside_inference, rightly
+from attest.models.observation import Observation, hooked, numbered, outside_inference, rightly
 from attest.models.prediction import predictions_of
 from attest.models.pretrained.passing import ForwardPass
 from attest.models.traits import traits_of
@@ -31,7 +32,7 @@ class LayerObservation:
     """The attention weights, logits and layer inputs that one forward pass of a Transformer computed for a batch.
 
     The tensors have no autograd graph unless the observation is made while autograd records. ``ids``, ``tokens``,
-    ``mask`` and ``ids_given`` are as in ``Observation``.
+    ``mask``, ``ids_given`` and ``beside`` are as in ``Observation``.
     """
 
     network: nn.Module
@@ -53,6 +54,12 @@ class LayerObservation:
     ``blocks_in(network)``."""
     words: Tensor | None = None
     """int64 ``(B, T)``: the word of each token, as in ``Observation``; None if tokens are words, or if it is not known."""
+    beside: Mapping[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> Inputs:
+        """Return the texts as the network reads them."""
+        return Inputs(self.tokens, self.mask, self.beside)
 
     @cached_property
     def probabilities(self) -> Tensor:
@@ -117,18 +124,18 @@ class LayerObservation:
 
     def _forward(self, rows: Tensor | slice) -> Callable[[], Tensor]:
         tampered = [name for name, layer in attending(self.network).items() if layer.replacements]
-        tokens, mask = self.tokens[rows], self.mask[rows]
+        texts = self.texts.rows(rows)
         if not tampered or not all(name in self.inputs for name in tampered):
-            return partial(self.network, tokens, mask)
+            return partial(texts.read_by, self.network)
         place = min(list(self.inputs).index(name) for name in tampered)
-        return partial(_pass_from, place, [*self.inputs.values()][place][rows], self.network, tokens, mask)
+        return partial(_pass_from, place, [*self.inputs.values()][place][rows], self.network, texts)
 
     def rows(self, index: Tensor) -> "LayerObservation":
         """Return the observation of the texts at the batch positions ``index``, int64 ``(R,)``, which may repeat."""
         attention, inputs = ({layer: each[index] for layer, each in of.items()} for of in (self.attention, self.inputs))
         by_text = {name: getattr(self, name) for name in ("ids", "tokens", "mask", "logits", "labels", "special", "words")}
         chosen = {name: column[index] for name, column in by_text.items() if column is not None}
-        return replace(self, attention=attention, inputs=inputs, **chosen)
+        return replace(self, attention=attention, inputs=inputs, beside=self.texts.rows(index).beside, **chosen)
 
     def per_instance(self, values: Tensor, rows: Tensor | slice = slice(None)) -> Tensor:
         """Return one number for each text, ``(B,)``: ``values (B,)`` unchanged, or the means over tokens of ``(B, T)``.
@@ -228,30 +235,39 @@ def observe_layers(
     labels: Tensor | None = None,
     special: Tensor | None = None,
     words: Tensor | None = None,
+    beside: Mapping[str, Tensor] | None = None,
 ) -> LayerObservation:
     """Run a network once and record the attention and, if possible, the input of each layer."""
     layers = self_attending(network)
-    tokens, mask = outside_inference(tokens), outside_inference(mask)
+    texts = Inputs(outside_inference(tokens), outside_inference(mask), beside or {})
     tampered = any(layer.replacements for layer in attending(network).values())
     with entering({} if tampered else blocks_in(network)) as inputs:
-        logits, weights = _passed(network, partial(network, tokens, mask), tokens.device)
+        logits, weights = _passed(network, partial(texts.read_by, network), tokens.device)
     attention = {layer: weights[layer] for layer in layers}
     kept = {layer: inputs[layer] for layer in layers} if inputs.keys() >= set(layers) else {}
     if kept:
         with torch.no_grad(), torch.autocast(tokens.device.type, enabled=False):
-            again = _pass_from(len(kept) - 1, [*kept.values()][-1], network, tokens, mask)
-        real = slice(None) if logits.ndim == 2 else mask
+            again = _pass_from(len(kept) - 1, [*kept.values()][-1], network, texts)
+        real = slice(None) if logits.ndim == 2 else texts.mask
         close = rounding(logits.dtype)
         if not torch.allclose(again[real], logits.detach()[real], rtol=close, atol=close):
             kept = {}
     numbers, given = numbered(ids, mask), ids is not None
-    return LayerObservation(network, numbers, tokens, mask, attention, logits, labels, given, special, kept, words)
+    known = labels, given, special, kept, words, texts.beside
+    return LayerObservation(network, numbers, texts.tokens, texts.mask, attention, logits, *known)
 
 
-def _pass_from(place: int, hidden: Tensor, network: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:
+def layers_of(observation: Observation) -> LayerObservation:
+    """Return the observation of the layers of a network on texts that were observed."""
+    network: Any = observation.network
+    texts = observation.ids, observation.tokens, observation.mask
+    return observe_layers(network, *texts, special=observation.spared, beside=observation.beside)
+
+
+def _pass_from(place: int, hidden: Tensor, network: nn.Module, texts: Inputs) -> Tensor:
     current: ForwardPass | None = getattr(unwrapped(network), "current", None)
     with beginning_at(current, list(blocks_in(network).values()), place, hidden):
-        return network(tokens, mask)
+        return texts.read_by(network)
 
 
 def blocks_in(network: nn.Module) -> Mapping[str, nn.Module]:

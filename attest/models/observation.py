@@ -23,6 +23,7 @@ from attest.models.contract import (
     require_shape,
     require_steps,
 )
+from attest.models.inputs import Inputs
 from attest.models.prediction import predictions_of, rounding_of, says_number
 from attest.models.traits import traits_of
 
@@ -116,6 +117,13 @@ class Observation:
     """Explanations that were computed outside Attest, by name."""
     marks: Tensor | None = None
     """float ``(B, T, A)``: 1 at tokens that an annotator marked, else 0; NaN for an annotator who did not mark the text."""
+    beside: Mapping[str, Tensor] = field(default_factory=dict)
+    """What the network reads beside tokens and mask, as in ``Inputs``."""
+
+    @property
+    def texts(self) -> Inputs:
+        """Return the texts as the network reads them."""
+        return Inputs(self.tokens, self.mask, self.beside)
 
     @cached_property
     def attention(self) -> Tensor:
@@ -218,15 +226,20 @@ class Observation:
             logits=self.logits.detach()[rows],
             labels=None if self.labels is None else self.labels[rows],
             given={name: each._replace(values=cut(each.values)) for name, each in self.given.items()},
+            beside=self.texts.rows(rows).of_tokens(lambda column: self.narrowed(column, size)).beside,
             cache={},
             **known,
         )
+
+    def decode(self, weights: Tensor) -> Tensor:
+        """Return the logits ``(B, C)`` under other attention weights, ``(B, T)``."""
+        return self.network.decode(self.hidden, weights, **self.beside)
 
     @torch.no_grad()
     def probabilities_under(self, weights: Tensor) -> Tensor:
         """Return class probabilities for other attention weights: ``(B, T) -> (B, K)`` or ``(B, D, T) -> (B, D, K)``."""
         if self.class_logits is None and weights.ndim == 2:
-            return probabilities(self.network.decode(self.hidden, weights))
+            return probabilities(self.decode(weights))
         if self.class_logits is None:
             return by_rows(self._decode_draws, weights.shape[1] * self.hidden[0].nbytes, self.hidden.detach(), weights)
         draws = weights.to(self.class_logits) if weights.ndim == 3 else weights.to(self.class_logits).unsqueeze(1)
@@ -326,6 +339,7 @@ def observe(
     labels: Tensor | None = None,
     words: Tensor | None = None,
     special: Tensor | None = None,
+    beside: Mapping[str, Tensor] | None = None,
 ) -> Observation:
     """Run a network once; return the result of every step with its autograd graph.
 
@@ -335,6 +349,7 @@ def observe(
         tokens, mask, labels, words: as in ``Observation``.
         special: bool ``(B, T)``, True at special tokens, such as ``[CLS]`` and ``[SEP]``, which are neither ranked nor erased;
             if it is None and ``words`` are given, the special tokens are those that belong to no word.
+        beside: as in ``Inputs``.
     Raises:
         AttestError: the network or the batch is not as described (see ``contract.py``), or the network does not look its
             tokens up in exactly one ``nn.Embedding``.
@@ -359,21 +374,31 @@ def observe(
         torch.backends.cudnn.flags(enabled=False),
         torch.autocast(tokens.device.type, enabled=False),
     ):
-        tokens, mask = outside_inference(tokens), outside_inference(mask)
-        embedded, hidden = _encoded(network, tokens, mask)
+        inputs = Inputs(outside_inference(tokens), outside_inference(mask), beside or {})
+        tokens, mask = inputs.tokens, inputs.mask
+        embedded, hidden = _encoded(network, inputs)
         scores = network.score(hidden, mask)
         require_shape(module, "score", scores, mask.shape, 2)
         weights = network.project(scores, mask)
         require_shape(module, "project", weights, mask.shape, 2)
-        logits = network.decode(hidden, weights)
+        logits = network.decode(hidden, weights, **inputs.beside)
         require_shape(module, "decode", logits, mask.shape[:1], 2)
-        require_repeatable(module, logits.detach(), lambda: network.decode(network.encode(tokens, mask), weights))
-        require_attention(module, hidden, scores, weights, logits, tokens, mask)
+        require_repeatable(
+            module, logits.detach(), lambda: network.decode(inputs.read_by(network.encode), weights, **inputs.beside)
+        )
+        require_attention(module, hidden, scores, weights, logits, inputs)
     steps = (tokens, mask, embedded, hidden, scores, weights, logits)
     spared = spared_by(network, mask, special if words is None or special is not None else words < 0)
     return Observation(
-        network, numbered(ids, mask), *steps, labels=labels, words=words, ids_given=ids is not None, spared=spared
-    )
+        network, numbered(ids, mask), *steps, labels=labels, words=words, ids_given=ids is not None, spared=spared,
+        beside=inputs.beside,
+    )  # fmt: skip
+
+
+def observe_again(part: Observation) -> Observation:
+    """Return a new observation of texts that were observed, with an autograd graph of their own."""
+    texts = part.ids, part.tokens, part.mask, part.labels, part.words, part.spared, part.beside
+    return replace(observe(part.network, *texts), given=part.given, marks=part.marks)
 
 
 def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> Tensor | None:
@@ -393,8 +418,8 @@ def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> T
     return spared if spared.any() else None
 
 
-def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    module = cast(nn.Module, network)
+def _encoded(network: Network, inputs: Inputs) -> tuple[Tensor, Tensor]:
+    module, tokens, mask = cast(nn.Module, network), inputs.tokens, inputs.mask
     embedded: list[Tensor] = []
 
     def begin_graph(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Tensor | None:
@@ -404,8 +429,8 @@ def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Te
         return embedded[-1]
 
     try:
-        with hooked(_token_lookups(network, tokens, mask), begin_graph):
-            hidden = network.encode(tokens, mask)
+        with hooked(_token_lookups(network, inputs), begin_graph):
+            hidden = inputs.read_by(network.encode)
     except IndexError:
         require_known_tokens(module, tokens)
         raise
@@ -449,18 +474,18 @@ def tables_of(network: Network) -> list[nn.Module]:
     return [each for each in cast(nn.Module, network).modules() if isinstance(each, nn.Embedding)]
 
 
-def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Module]:
+def _token_lookups(network: Network, inputs: Inputs) -> list[nn.Module]:
     """Return the embedding layers that look up token ids; exclude, for example, embeddings of positions."""
     lookups = tables_of(network)
-    if len(tokens) > 1 or len(lookups) < 2:
+    if len(inputs.mask) > 1 or len(lookups) < 2:
         return lookups
-    twice = tokens.expand(2, *tokens.shape[1:])
+    twice = inputs.repeated(2)
     used: list[nn.Module] = []
 
     def note(module: nn.Module, inputs: tuple[Tensor], _output: Tensor) -> None:
-        if inputs[0].shape == twice.shape:
+        if inputs[0].shape == twice.tokens.shape:
             used.append(module)
 
     with hooked(lookups, note), torch.no_grad():
-        network.encode(twice, mask.expand(2, -1))
+        twice.read_by(network.encode)
     return list(dict.fromkeys(used))

@@ -24,6 +24,7 @@ class Traits:
         reads_questions: whether it reads a question beside each text.
         holds_a_model: whether it wraps a Transformer of somebody else, its attribute ``model``.
         goes_on: whether it can continue a forward pass from the layer where an intervention begins.
+        reads_beside: the names of the columns that it reads beside token ids and mask, as in ``Inputs``.
     """
 
     pools_by_attention: bool = True
@@ -38,6 +39,7 @@ class Traits:
     reads_questions: bool = False
     holds_a_model: bool = False
     goes_on: bool = False
+    reads_beside: tuple[str, ...] = ()
 
 
 def traits_of(network: Any) -> Traits:
@@ -48,4 +50,4 @@ def traits_of(network: Any) -> Traits:
     True
     """
     names = (each.name for each in fields(Traits))
-    return Traits(**{name: bool(getattr(network, name)) for name in names if hasattr(network, name)})
+    return Traits(**{name: type(getattr(Traits, name))(getattr(network, name)) for name in names if hasattr(network, name)})

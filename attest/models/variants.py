@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, cast
 
@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from attest.core.memory import by_rows, memory_budget
 from attest.models.contract import decided
+from attest.models.inputs import Inputs
 from attest.models.observation import Observation
 from attest.models.prediction import predictions_of
 from attest.models.traits import traits_of
@@ -62,43 +63,29 @@ def untouched(network: object) -> Iterator[None]:
         yield
 
 
-def moved_together(tokens: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
-    """Move the kept tokens of each text to the front; return tokens ``(N, …, T, …)`` and a mask, ``(N, …, T)``."""
-    order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)
-    return tokens.gather(kept.ndim - 1, beside(order, tokens).expand(tokens.shape)), kept.gather(-1, order)
-
-
-def beside(kept: Tensor, tokens: Tensor) -> Tensor:
-    """Return ``kept (…, T)`` with added dimensions of size 1, to match ``tokens (…, T, …)``."""
-    return kept.view(*kept.shape, *(1,) * (tokens.ndim - kept.ndim))
-
-
 @torch.no_grad()
-def read_each(observation: Observation, texts: Tensor, tokens: Tensor, kept: Tensor, in_place: bool = False) -> Tensor:
+def read_each(observation: Observation, texts: Tensor, variants: Inputs, in_place: bool = False) -> Tensor:
     """Return the network's predictions for variants of texts, such as texts without some tokens.
 
     Args:
         observation: the observation of the batch that the texts come from.
         texts: int64 ``(N,)``, for each variant the row of its text in the batch.
-        tokens: int64 ``(N, T, …)``, the token ids of the variants; if texts have questions, the questions are included.
-        kept: bool ``(N, T)``, True at the tokens that a variant keeps.
+        variants: N variants, whose mask is True at the tokens that are kept; if texts have questions, they are included.
         in_place: whether ``encode`` also gets the tokens that are not kept, so that only the later steps leave them out.
     Returns:
         ``(N, K)``, as ``predictions_of`` returns them; arbitrary for a variant that keeps no token.
     """
-    kept = kept.clone()
+    kept = variants.mask.clone()
     kept[:, 0] |= ~kept.any(dim=-1)  # networks read no empty text
-    variants = _Variants(observation, texts, tokens, kept, in_place)
     with untouched(observation.network):
-        return variants.read()
+        return _Variants(observation, texts, replace(variants, mask=kept), in_place).read()
 
 
 @dataclass(frozen=True)
 class _Variants:
     observation: Observation
     texts: Tensor
-    tokens: Tensor
-    kept: Tensor
+    variants: Inputs
     in_place: bool
 
     def read(self) -> Tensor:
@@ -106,10 +93,11 @@ class _Variants:
         network: Any = self.observation.network
         kept = 2 * len(network.calls) * self.observation.hidden.nbytes if traits_of(network).goes_on else math.inf
         if len(self.texts) and kept <= memory_budget():
-            tokens, mask = self.observation.tokens, self.observation.mask
-            same = (self.tokens == tokens[self.texts]) & (self.kept == mask[self.texts])
+            own = self.observation.texts.rows(self.texts)
+            same = (self.variants.columns == own.columns).all(dim=-1) & (self.variants.mask == own.mask)
             begins = torch.minimum(same.to(torch.uint8).cumprod(dim=-1).sum(dim=-1), self.lengths - 1)
-            found = self._in_pieces(begins, partial(self._going_on, network.remembering(tokens, mask)))
+            memory = self.observation.texts.read_by(network.remembering)
+            found = self._in_pieces(begins, partial(self._going_on, memory))
             most = begins.argmax().view(1)
             if (found[most] - self._whole(most, 0)).abs().max() <= self.observation.within:
                 return found
@@ -118,21 +106,23 @@ class _Variants:
     @cached_property
     def lengths(self) -> Tensor:
         """Return the length of each variant up to its last kept token, int64 ``(N,)``."""
-        return self.kept.shape[-1] - self.kept.flip(-1).to(torch.uint8).argmax(dim=-1)
+        kept = self.variants.mask
+        return kept.shape[-1] - kept.flip(-1).to(torch.uint8).argmax(dim=-1)
 
     def _whole(self, rows: Tensor, _begin: int) -> Tensor:
         network, size = self.observation.network, min(int(self.lengths[rows].max()), self.observation.reach)
-        tokens, left = (self.observation.narrowed(each[rows], size).clone() for each in (self.tokens, self.kept))
+        read = self.variants.rows(rows).of_tokens(lambda column: self.observation.narrowed(column, size))
+        left = read.mask
         if not self.in_place:
-            tokens[:, :size] *= beside(left[:, :size], tokens[:, :size])  # 0 stands at padding
-        hidden = network.encode(tokens, torch.ones_like(left) if self.in_place else left)
-        return predictions_of(network, decided(network, hidden, left))
+            read = read.blank(left | (torch.arange(left.shape[1], device=left.device) >= size))  # 0 stands at padding
+        hidden = replace(read, mask=torch.ones_like(left) if self.in_place else left).read_by(network.encode)
+        return predictions_of(network, decided(network, hidden, left, **read.beside))
 
     def _going_on(self, memory: Any, rows: Tensor, begin: int) -> Tensor:
         network: Any = self.observation.network
         size = int(self.lengths[rows].max())
-        logits = network.going_on(memory, self.texts[rows], begin, self.tokens[rows, :size], self.kept[rows, :size])
-        return predictions_of(network, logits)
+        read = self.variants.rows(rows).of_tokens(lambda column: column[:, :size])
+        return predictions_of(network, read.read_by(network.going_on, memory, self.texts[rows], begin))
 
     def _in_pieces(self, begins: Tensor, read: Callable[[Tensor, int], Tensor]) -> Tensor:
         """Apply ``read`` to groups of variants of similar length, and return all results, ``(N, K)``."""
@@ -143,7 +133,7 @@ class _Variants:
                 told(len(rows))
             return found
 
-        order = (self.lengths * (self.kept.shape[-1] + 1) + begins).argsort(descending=True, stable=True)
+        order = (self.lengths * (self.variants.mask.shape[-1] + 1) + begins).argsort(descending=True, stable=True)
         attending = attends_within(self.observation.network)
         pieces = _pieces(self.lengths[order], begins[order]) if attending else [slice(0, len(order))]
         found = [by_rows(of_rows, self._bytes(order[piece.start]), order[piece]) for piece in pieces]

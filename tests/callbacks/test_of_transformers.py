@@ -81,7 +81,7 @@ def test_callbacks_measure_what_a_trial_measures(tokenizer, monkeypatch):
     own.test(Module(model), loader(tokenizer), verbose=False)
     batches = [{name: each for name, each in batch.items() if name != "labels"} for batch in loader(tokenizer)]
     given = [
-        {"token_ids": batch["input_ids"], "mask": batch["attention_mask"].bool(), "types": batch["token_type_ids"],
+        {"token_ids": batch["input_ids"], "mask": batch["attention_mask"].bool(), "token_type_ids": batch["token_type_ids"],
          "label": torch.tensor(LABELS[2 * place : 2 * place + 2])}
         for place, batch in enumerate(batches)
     ]  # fmt: skip

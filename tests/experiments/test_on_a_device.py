@@ -20,6 +20,7 @@ from attest.core import kinds
 from attest.experiments.erasure import Background
 from attest.experiments.layers import LayerObservation, head_means, observe_layers, read_from_layers
 from attest.experiments.registry import OF_TAGS, ConfiguredExperiment, Context, askable
+from attest.models.inputs import Inputs
 from attest.models.networks import TransformerClassifier, TransformerTagger
 from attest.models.observation import Observation, observe
 from tests.experiments.networks import VOCABULARY, DeepDecoder, pooling_classifier, ragged_batch
@@ -132,7 +133,7 @@ def observed(kind: Kind, network: nn.Module, device: Any) -> tuple[Observation |
             layers = observe_layers(network, ids, tokens, mask, special=pooled.spared)
         pooled = pooled.explained_by(read_from_layers(pooled, layers.attention))
     if layers is not None and getattr(network, "shows_outputs", True):
-        means = head_means(network, [(tokens, mask)])
+        means = head_means(network, [Inputs(tokens, mask)])
     labels = layers.labels if kind.decides == kinds.TAGS else pooled.predicted
     drawn = Background.of([torch.arange(2, 12), torch.arange(7, 30)]).to(device)
     return pooled, layers, Context(labels, ids, seed=0, background=drawn, head_means=means)

@@ -11,6 +11,7 @@ from torch.nn import functional
 from attest.core.attention.interventions import intervene
 from attest.experiments.layers import clean_keys, replacing_keys
 from attest.lightning_modules import KeyAdversary
+from attest.models.inputs import Inputs
 from attest.models.networks import TransformerClassifier
 from attest.models.networks.pooling import PoolingClassifier
 from tests.experiments.networks import VOCABULARY, ragged_batch
@@ -41,7 +42,7 @@ def batch():
 def distances(module, data):
     """Clean and adversarial keys of every text by itself, real tokens only: squared differences, flat."""
     with torch.no_grad():
-        clean = clean_keys(module.network, module.layers, data["token_ids"], data["mask"])
+        clean = clean_keys(module.network, module.layers, Inputs(data["token_ids"], data["mask"]))
         apart = (clean - module.adversary(clean)).square()
     return [apart[row, :, : int(n)].flatten().numpy() for row, n in enumerate(data["mask"].sum(-1))]
 
@@ -74,7 +75,7 @@ def test_the_loss_is_cross_entropy_less_a_distance_without_padding(distance):
     module, data = adversary(distance=distance, weight=0.3).eval(), batch()
     with torch.no_grad():
         attacked = module.attacked(data)
-        keys = module.adversary(clean_keys(module.network, module.layers, data["token_ids"], data["mask"]))
+        keys = module.adversary(clean_keys(module.network, module.layers, Inputs(data["token_ids"], data["mask"])))
         with intervene(module.network, *replacing_keys(module.network, module.layers, keys)):
             logits = module.network(data["token_ids"], data["mask"])[:, 0]
     entropy = functional.binary_cross_entropy_with_logits(logits, LABELS.float(), reduction="none").numpy()
@@ -95,7 +96,7 @@ def test_opposite_is_scored_on_the_opposite_label_and_has_no_distance():
 
 def test_random_keys_are_new_at_each_step_and_one_instances_own_in_evaluation():
     module, data = adversary("random"), batch()
-    clean = clean_keys(module.network, module.layers, data["token_ids"], data["mask"])
+    clean = clean_keys(module.network, module.layers, Inputs(data["token_ids"], data["mask"]))
     module.eval()
     noise = module._noise(data["id"], clean)
     assert torch.equal(noise, module._noise(data["id"], clean))

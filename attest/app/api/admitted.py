@@ -8,11 +8,11 @@ from torch import nn
 
 from attest.app.api import foreign
 from attest.app.api.asked import Options
-from attest.app.api.batches import Batch, Encode, Words, attended
+from attest.app.api.batches import Batch, Encode, Words
 from attest.app.api.cases import Case, case_of
 from attest.app.api.given import Given
 from attest.app.api.long_texts import about_windows, in_windows
-from attest.app.api.measuring import device_of
+from attest.app.api.measuring import device_of, inputs_of
 from attest.app.api.pipelines import pipeline_in, require_own_answers
 from attest.core.errors import AttestError
 from attest.core.labels import names_of
@@ -71,8 +71,8 @@ class Defendant:
             require_own_windows(self.windowed, reads.tokenizer, texts, batch["token_ids"], batch["mask"])
         beside = foreign.everything_of(self.encode, read.items, rows) if self.adapted else {}
         on = device_of(self.network)
-        ids, tokens, mask = (each.to(on) for each in (batch["id"], batch["token_ids"], attended(batch)))
-        require_itself(self.network, ids, tokens, mask, {name: each.to(on) for name, each in beside.items()})
+        given = {name: each.to(on) for name, each in beside.items()}
+        require_itself(self.network, batch["id"].to(on), inputs_of(batch, self.network), **given)
         if answers:
             window = None if self.windowed is None else self.windowed.windows.window
             require_own_answers(self.pipeline, self.network, self.encode, texts, batch, window)

@@ -10,7 +10,7 @@ from typing import Any, cast
 import torch
 
 from attest.app.api.batches import Batch
-from attest.app.api.measuring import device_of
+from attest.app.api.measuring import inputs_of
 from attest.core.errors import AttestError
 from attest.core.memory import in_evaluation_mode
 from attest.datamodules.notice import say
@@ -41,28 +41,28 @@ def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], en
     Args:
         batches: questions with their passages; ``text_of_pair`` int64 ``(B, T)`` is 0 in the question and 1 in the passage.
     Returns:
-        Batches with the answers as strings in ``answer``. Their ``token_ids`` also encode which tokens belong to the passage
-        and to the answer; ``word`` is -1 at all tokens of the question.
+        Batches with the answers as strings in ``answer``, and ``roles``, int64 ``(B, T)``, which say what tokens belong to the
+        passage and to the answer; ``word`` is -1 at all tokens of the question.
     """
-    device, found = device_of(network), []
+    from attest.models.pretrained.spans import roles_in
+
+    found = []
     with in_evaluation_mode(network), torch.no_grad():
         for batch in batches:
-            of_passage = batch["text_of_pair"] == 1
-            tokens, mask, passage = (each.to(device) for each in (batch["token_ids"], batch["mask"], of_passage))
+            read, of_passage = inputs_of(batch, network), batch["text_of_pair"] == 1
+            passage = of_passage.to(read.mask.device)
             if not passage.any(dim=-1).all():
                 place = int(batch["id"][int((~passage.any(dim=-1)).nonzero()[0])])
                 raise AttestError(
                     f"no token of the passage of text {place} is read, because the question is too long or the passage is "
                     "empty; expected a shorter question. Leave the text out."
                 )
-            span = network.answered(tokens, mask, passage)
-            marked = network.marked(tokens, passage, span).cpu()
-            given = []
+            span, given = network.answered(read, passage), []
             for row, begin, end in zip(batch["id"].tolist(), *(each.tolist() for each in span), strict=True):
                 places = encode.places_of(texts[row])
                 given.append(texts[row][1][places[begin][0] : places[end][1]])
-            found.append(batch | {"token_ids": marked, "word": batch["word"].where(of_passage, -1), "answer": given})
-    network.knows_answers = True
+            told = {"roles": roles_in(passage, span).cpu(), "answer": given}
+            found.append(batch | told | {"word": batch["word"].where(of_passage, -1)})
     return found
 
 

@@ -18,7 +18,8 @@ Batch = dict[str, Any]
 text; and, where they are known, ``label`` int64 (B,) and ``special`` bool (B, T), True at tokens that are in every text, such
 as [CLS], which are then neither ranked nor erased."""
 Encode = Callable[[str], Sequence[int]]
-"""A function from a text to the ids of its tokens."""
+"""A function from a text to the ids of its tokens. That of a model of transformers has a method ``columns`` with the same ids
+and what else there is of each token, by the names that a batch has for it."""
 Words = Mapping[int, str] | Sequence[str]
 """The word of each token id."""
 PADDING = {"tags": UNLABELLED, "word": -1, "word_of_token": -1, "text_of_pair": -1}
@@ -40,7 +41,7 @@ def batches_of(
     """
     given = list(data)
     several = all(isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in given)
-    if several and not getattr(encode, "segments", 0):
+    if several and not hasattr(encode, "columns"):
         raise AttestError(
             "the texts are pairs of texts or lists of words; expected single texts, because no tokenizer is given. Give "
             'tokenizer=tokenizer for a model of transformers, or join the words: attest.trial(model, [" ".join(words) for '
@@ -72,12 +73,16 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, batch_size: int) -> I
             "function that turns a text into token ids). For example: encode=lambda text: [vocabulary[word] for word in "
             "text.split()]"
         )
-    encoded = [torch.as_tensor(encode(text), dtype=torch.int64).flatten() for text in texts]
-    if empty := [place for place, ids in enumerate(encoded) if not len(ids) or not all(map(str.strip, _parts(texts[place])))]:
+    read = getattr(encode, "columns", lambda text: {"token_ids": encode(text)})
+    encoded = [
+        {name: torch.as_tensor(column, dtype=torch.int64).flatten() for name, column in read(text).items()} for text in texts
+    ]
+    lengths = [len(columns["token_ids"]) for columns in encoded]
+    if empty := [place for place, text in enumerate(texts) if not lengths[place] or not all(map(str.strip, _parts(text)))]:
         raise AttestError(
             f"text {empty[0]} ({texts[empty[0]][:20]!r}) has no tokens; expected at least one token. Leave this text out."
         )
-    for batch in in_batches([text_of(row, token_ids=ids) for row, ids in enumerate(encoded)], batch_size):
+    for batch in in_batches([text_of(row, **columns) for row, columns in enumerate(encoded)], batch_size):
         rows = batch["id"].tolist()
         split = [" ".join(_parts(texts[row])).split() for row in rows]
         if [len(words) for words in split] == batch["mask"].sum(dim=-1).tolist():

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from attest.app.api import answers as spans
 from attest.app.api.batches import Batch, Encode, Words, batches_of, in_batches
-from attest.app.api.choices import made_choices, numbered
+from attest.app.api.choices import made_choices
 from attest.app.api.given import Given
 from attest.app.api.measuring import Measuring, TaggedMeasuring, tagged_batches
 from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
@@ -124,7 +124,7 @@ class Choice(Case):
         return names or tuple(f"choice {place}" for place in range(1, self.network.choices.logits.shape[-1] + 1))
 
     def asked(self, batches: list[Batch], read: Given, encode: Encode | None) -> Batched:
-        return [numbered(batch, self.network) for batch in batches], {}
+        return [batch | {"asked": batch["id"]} for batch in batches], {}
 
 
 class Spans(Case):

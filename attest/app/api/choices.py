@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from attest.app.api.batches import Batch, Encode, batches_of
-from attest.app.api.measuring import device_of
+from attest.app.api.batches import Encode, batches_of
+from attest.app.api.measuring import device_of, inputs_of
 from attest.core.errors import AttestError
 from attest.core.memory import in_evaluation_mode
 
@@ -29,7 +29,7 @@ def are_choices(text: Any) -> bool:
 
 def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batch_size: int) -> list[tuple[str, str]]:
     """Return pairs of a text and the model's choice; store the logits of all choices in ``network.choices``."""
-    from attest.models.pretrained.network import DIGIT, DIGITS, Choices
+    from attest.models.pretrained.network import Choices
 
     counts = {len(text[1]) for text in texts if are_choices(text)}
     if not all(map(are_choices, texts)) or len(counts) != 1:
@@ -37,22 +37,13 @@ def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batc
             "the model chooses between several texts; expected for each text at least two choices, and the same number of "
             f"choices for all texts. {HOW}"
         )
-    most = DIGIT**DIGITS // network.segments
-    if len(texts) > most:
-        raise AttestError(f"there are {len(texts)} texts; expected at most {most} texts for a multiple-choice model.")
     (count,) = counts
     pairs = [(text, choice) for text, choices in texts for choice in choices]
     logits, device = torch.zeros(len(pairs)), device_of(network)
     with in_evaluation_mode(network), torch.no_grad():
         for batch in batches_of(pairs, encode, batch_size=batch_size):
-            found = network(batch["token_ids"].to(device), batch["mask"].to(device))
-            logits[batch["id"]] = found[:, 0].float().cpu()
+            logits[batch["id"]] = inputs_of(batch, network).read_by(network)[:, 0].float().cpu()
     table = logits.view(-1, count).to(device)
-    network.choices, network.labels = Choices(table, table.argmax(dim=-1)), len(texts)
+    network.choices = Choices(table, table.argmax(dim=-1))
     made = network.choices.made.tolist()
     return [(text, choices[place]) for (text, choices), place in zip(texts, made, strict=True)]
-
-
-def numbered(batch: Batch, network: Any) -> Batch:
-    """Return a batch whose token ids also encode the id of their text, as ``PretrainedNetwork`` expects."""
-    return batch | {"token_ids": batch["token_ids"] + network.rows * network.segments * batch["id"].unsqueeze(-1)}

@@ -107,9 +107,7 @@ def _called(name: str, function: Callable[..., Any], batches: Sequence[Batch], r
     for batch in batches:
         rows = batch["id"].tolist()
         if read.batched or read.tokenized:
-            told = {"token_ids": batch.get("plain_ids", batch["token_ids"]), "mask": batch["mask"]}
-            types = {"token_type_ids": batch["token_type_ids"]} if "token_type_ids" in batch else {}
-            values: Any = function(told | types)
+            values: Any = function({name: batch[name] for name in ("token_ids", "mask", "token_type_ids") if name in batch})
             lengths = batch["mask"].sum(dim=-1).tolist()
         else:
             values = function([read.items[row] for row in rows])

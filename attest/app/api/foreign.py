@@ -82,9 +82,9 @@ def plain(
 
     padding, masked = (getattr(tokenizer, name, None) for name in ("pad_token_id", "mask_token_id"))
     reads = None if tokenizer is None else Encoder(model, tokenizer)
-    segments = reads.segments if reads is not None and encode is None and texts else 1
+    typed = reads is not None and encode is None and texts and reads.typed
     try:
-        network = PlainNetwork(model, padding or 0, masked, segments)
+        network = PlainNetwork(model, padding or 0, masked, typed)
         require_as_it_is(network)
     except AttestError as error:
         parts = {name: part for name, part in model.named_children() if is_of_transformers(part)}
@@ -94,7 +94,7 @@ def plain(
         raise AttestError(f"{error} Or give the model inside it: module.{name}") from error
     if reads is None:
         return network, encode, words
-    reads.rows, reads.tagging = network.rows if segments > 1 else 0, network.kind == TAGS
+    reads.tagging = network.kind == TAGS
     return network, encode or reads, reads.words if words is None else words
 
 
@@ -132,25 +132,24 @@ def read_by(
     if prompt is not None:
         return _asked(model, tokenizer, padding, masked, words, prompt)
     reads = None if tokenizer is None else Encoder(model, tokenizer)
-    told = reads is not None and encode is None and texts and len(tokenizer) <= rows  # an id beyond looks like one with a type
-    segments = reads.segments if reads is not None and told else 1
+    typed = reads is not None and encode is None and texts and reads.typed
     kind = kind_of_model(type(model).__name__, model.config)
     squashed = kind == NUMBER and admitted.is_squashed(model.config)
     wrapper = SpanNetwork if kind == SPANS else CrossingNetwork if model.config.is_encoder_decoder else PretrainedNetwork
-    network = wrapper(model, padding, masked, segments, kind, squashed)
+    network = wrapper(model, padding, masked, typed, kind, squashed)
     if reads is not None:
-        reads.rows, reads.tagging = rows if segments > 1 else 0, network.kind == TAGS
+        reads.tagging = network.kind == TAGS
     admitted.require_as_it_is(network)
     shown = reads.words if words is None and reads is not None else words
     unnamed = kind in (NUMBER, CHOICE, SPANS)
     return network, encode or reads, shown, label_names or (() if unnamed else class_names(model.config))
 
 
-def require_known_ids(network: Any, tokenizer: Any, typed: bool, batches: Sequence[Batch]) -> None:
+def require_known_ids(network: Any, tokenizer: Any, batches: Sequence[Batch]) -> None:
     """Refuse token ids for which the model has no embedding."""
-    rows, tokens = network.rows, [batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches]
+    rows, tokens = len(network.embeddings.weight), [batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches]
     least, most = min(int(each.min()) for each in tokens), max(int(each.max()) for each in tokens)
-    if least < 0 or most >= rows * (network.segments if typed else 1):
+    if least < 0 or most >= rows:
         knows = "" if tokenizer is None else f" and the tokenizer knows {len(tokenizer)} tokens"
         raise AttestError(
             f"the texts contain token ids from {least} to {most}, but the embedding of {type(network.model).__name__} has "
@@ -172,8 +171,7 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
     texts = list(data)
     if encode.tagging or any(isinstance(text, Mapping) for text in texts):
         added = torch.tensor(encode.tokenizer("")["input_ids"], dtype=torch.int64)
-        plain = [batch["token_ids"].cpu() % encode.rows if encode.rows else batch["token_ids"].cpu() for batch in batches]
-        return [{"special": torch.isin(ids, added)} | batch for ids, batch in zip(plain, batches, strict=True)]
+        return [{"special": torch.isin(batch["token_ids"].cpu(), added)} | batch for batch in batches]
     found = []
     for batch in batches:
         given = [texts[row] for row in batch["id"].tolist()]

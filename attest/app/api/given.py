@@ -20,6 +20,7 @@ from attest.core.label_values import listed as plain_list
 from attest.core.labels import columns_named
 from attest.datamodules.instances import FIRST, HALF_CHARACTER, LABELS, SECOND, TAGS, TEXTS, TOKENS, first_of
 from attest.datamodules.notice import say, shortened, some
+from attest.models.traits import traits_of
 
 NO_CLASS = -1
 """In the label column of a data set of the Hub: there is no label, as in test splits."""
@@ -61,7 +62,7 @@ class Given:
     @property
     def typed(self) -> bool:
         """Return whether the batches have a type for every token (``token_type_ids``)."""
-        return any(isinstance(each, Mapping) and "types" in each for each in self.items)
+        return any(isinstance(each, Mapping) and "token_type_ids" in each for each in self.items)
 
     def labels_for(self, names: Sequence[str], several: bool = False) -> Any:
         """Return the labels as class names if both data set and model name their classes, else unchanged.
@@ -124,9 +125,6 @@ def given(data: Any, labels: Any = None, columns: Mapping[str, str] = MappingPro
                 )
             if all(isinstance(each, Mapping) and "input_ids" in each for each in listed):
                 return _tokenized(listed, labels)
-            for place, each in enumerate(listed):
-                if isinstance(each, Mapping) and {"token_ids", "token_type_ids"} <= {*each}:
-                    listed[place] = {**each, "types": each["token_type_ids"]}
             _require_texts(listed)
             return Given(_pairs_and_words(listed), labels)
     if "input_ids" in table.columns and "text_column" not in columns:
@@ -387,7 +385,7 @@ def _tokenized(batches: Sequence[Mapping[str, Any]], labels: Any) -> Given:
 def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any]]:
     """Yield each text of a tokenizer's batch, as a dictionary from ``text_of``, and its label or None.
 
-    The dictionary has ``token_ids``; ``types`` if the tokenizer gives token types; ``word`` and, for pairs, ``text_of_pair``
+    The dictionary has ``token_ids``; ``token_type_ids`` if the tokenizer gives them; ``word`` and, for pairs, ``text_of_pair``
     if it is a fast tokenizer; and ``tags`` if each token has a label and some of these are negative, which means no label.
     """
     rows = {name: values.tolist() if isinstance(values, Tensor | np.ndarray) else values for name, values in batch.items()}
@@ -410,7 +408,7 @@ def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any
             )
         told = {"token_ids": ids}
         if "token_type_ids" in rows:
-            told["types"] = rows["token_type_ids"][row]
+            told["token_type_ids"] = rows["token_type_ids"][row]
         if encodings:
             from attest.models.pretrained.texts import texts_in, words_in
 
@@ -426,22 +424,13 @@ def _texts_of(batch: Mapping[str, Any], first: int) -> Iterator[tuple[Batch, Any
 
 
 def with_types(batches: Sequence[Batch], network: Any) -> list[Batch]:
-    """Return batches whose token ids also encode the token types, as ``PretrainedNetwork`` expects.
-
-    The ids and the types as they were given stand beside them as ``plain_ids`` and ``token_type_ids``.
-    """
-    segments = getattr(network, "segments", 1)
-    found = []
-    for batch in batches:
-        types = batch.get("types")
-        batch = {name: values for name, values in batch.items() if name not in ("types", "token_type_ids")}
-        if types is not None and segments > 1:
-            plain = batch["token_ids"]
-            batch |= {"token_ids": plain + network.rows * types, "plain_ids": plain, "token_type_ids": types}
-        elif types is not None and types.any():
-            raise AttestError(
-                "the batches have token_type_ids above 0, and without a tokenizer the number of token types is not known; "
-                "expected the tokenizer of the model. Give tokenizer=tokenizer."
-            )
-        found.append(batch)
-    return found
+    """Return the batches without the types of tokens if the network reads none; refuse types above 0 then."""
+    name = "token_type_ids"
+    if name in traits_of(network).reads_beside:
+        return [*batches]
+    if any(name in batch and batch[name].any() for batch in batches):
+        raise AttestError(
+            f"the batches have {name} above 0, and without a tokenizer the number of token types is not known; expected the "
+            "tokenizer of the model. Give tokenizer=tokenizer."
+        )
+    return [{key: values for key, values in batch.items() if key != name} for batch in batches]

@@ -51,7 +51,8 @@ from attest.experiments.sampling import reading_order
 from attest.experiments.stopping import EarlyTable, read_until
 from attest.experiments.verdict import LOOKS, is_decided, looks_of, share_of
 from attest.models.contract import require_finite_logits, shown_class
-from attest.models.layers_observed import self_attending, weights_a_head
+from attest.models.inputs import Inputs
+from attest.models.layers_observed import layers_of, self_attending, weights_a_head
 from attest.models.observation import Network, Observation, observe
 from attest.models.prediction import kind_of
 from attest.models.traits import traits_of
@@ -283,9 +284,7 @@ class Measuring:
 
     def _read_heads(self, batches: Sequence[Batch]) -> Mapping[str, Tensor]:
         """Return each attention head's mean output over all texts; print how many forward passes E17 needs."""
-        device = device_of(self.network)
-        texts = ((batch["token_ids"].to(device), attended(batch).to(device)) for batch in self._within_budget(batches, 1))
-        means = head_means(self.network, texts)
+        means = head_means(self.network, (inputs_of(batch, self.network) for batch in self._within_budget(batches, 1)))
         heads, layers = sum(len(each) for each in means.values()), len(means)
         say(
             f"E17 switches off each of {heads} heads in {layers} layers, and sets of heads: about "
@@ -439,11 +438,11 @@ class Measuring:
         self.seconds[name] += time.perf_counter() - started
 
     def _observe(self, batch: Batch) -> Observation:
-        device = device_of(self.network)
-        ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
+        device, texts = device_of(self.network), inputs_of(batch, self.network)
+        network, ids = cast(Network, self.network), batch["id"].to(device)
         words, special = (batch[name].to(device) if name in batch else None for name in ("word", "special"))
-        observation = observe(cast(Network, self.network), ids, tokens, mask, words=words, special=special)
-        require_finite_logits(observation.logits, ids, mask)
+        observation = observe(network, ids, texts.tokens, texts.mask, words=words, special=special, beside=texts.beside)
+        require_finite_logits(observation.logits, ids, texts.mask)
         self._require_names(observation.probabilities.shape[-1])
         marks = batch[KEY].to(device) if KEY in batch else None
         return replace(observation, given=given_in(batch, self.given, device), marks=marks)
@@ -461,8 +460,7 @@ class Measuring:
         if traits_of(self.network).pools_by_attention:
             return None
         with torch.no_grad():
-            texts = observation.ids, observation.tokens, observation.mask
-            return observe_layers(self.network, *texts, special=observation.spared)
+            return layers_of(observation)
 
     def _label(self, batch: Batch, observation: Observation) -> Tensor | None:
         if batch.get("label") is None:
@@ -516,6 +514,12 @@ class Measuring:
 def device_of(network: nn.Module) -> torch.device:
     """Return the device of the parameters of a network; the CPU if it has none."""
     return next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
+
+
+def inputs_of(batch: Batch, network: nn.Module) -> Inputs:
+    """Return what a network reads of a batch, on its device: token ids and mask, and the columns that its wrapper names."""
+    beside = {name: batch[name] for name in traits_of(network).reads_beside if name in batch}
+    return Inputs(batch["token_ids"], attended(batch), beside).to(device_of(network))
 
 
 def _plain(value: Any) -> Any:
@@ -575,10 +579,10 @@ class TaggedMeasuring(Measuring):
             raise AttestError(
                 f"a batch has no tags (B, T); expected a class for each token, and {NO_TAG} for a token without a class."
             )
-        device = device_of(self.network)
-        ids, tokens, mask = (batch[name].to(device) for name in ("id", "token_ids", "mask"))
+        device, texts = device_of(self.network), inputs_of(batch, self.network)
+        ids, mask = batch["id"].to(device), texts.mask
         with torch.no_grad():
-            seen = observe_layers(self.network, ids, tokens, mask)
+            seen = observe_layers(self.network, ids, texts.tokens, mask, beside=texts.beside)
         require_finite_logits(seen.logits, ids, mask)
         self._require_names(seen.probabilities.shape[-1])
         labels = of_batch(batch["tags"], mask.shape, self.label_names, partly=True).to(device)

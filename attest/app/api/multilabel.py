@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from attest.app.api.batches import Batch
+from attest.app.api.measuring import inputs_of
 from attest.core.errors import AttestError
 from attest.core.label_sets import label_sets
 from attest.datamodules.notice import say
@@ -37,9 +38,9 @@ def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[l
         ``test/f1_macro`` and ``test/exact_match`` in [0, 1]; empty if no labels are known.
     """
     found, probabilities, gold, left_out = [], [], [], 0
-    device = network.embeddings.weight.device
     for batch in batches:
-        each = network.all_labels(batch["token_ids"].to(device), batch["mask"].to(device)).float().sigmoid().cpu()
+        with torch.no_grad():
+            each = inputs_of(batch, network).read_by(network).float().sigmoid().cpu()
         probabilities.append(each)
         present = each > 0.5
         if "label" in batch:
@@ -48,7 +49,8 @@ def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[l
         rows, asked = present.nonzero().unbind(dim=-1)
         left_out += int((~present.any(dim=-1)).sum())
         for start in range(0, len(rows), batch_size):
-            found.append(_part(batch, rows[start : start + batch_size], asked[start : start + batch_size], network))
+            here = slice(start, start + batch_size)
+            found.append(_part(batch, rows[here], asked[here], each.shape[-1]))
     if not found:
         raise AttestError(
             "the model predicts no label for any text, and the true labels are not given; expected texts with labels. Give "
@@ -60,12 +62,11 @@ def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[l
     return found, _scores(torch.cat(probabilities), torch.cat(gold)) if gold else {}
 
 
-def _part(batch: Batch, rows: Tensor, asked: Tensor, network: Any) -> Batch:
+def _part(batch: Batch, rows: Tensor, asked: Tensor, labels: int) -> Batch:
     taken = {
         name: values[rows] if isinstance(values, Tensor) else [values[row] for row in rows] for name, values in batch.items()
     }
-    taken |= {"text": taken["id"], "asked": asked, "id": taken["id"] * network.labels + asked}
-    taken["token_ids"] = taken["token_ids"] + network.rows * network.segments * asked.unsqueeze(-1)
+    taken |= {"text": taken["id"], "asked": asked, "id": batch["id"][rows] * labels + asked}
     return taken | ({"label": batch["label"][rows, asked].long()} if "label" in batch else {})
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from attest.app.api.batches import Batch
-from attest.app.api.measuring import Measuring, device_of
+from attest.app.api.measuring import Measuring, inputs_of
 from attest.core.errors import AttestError
 from attest.core.labels import require_no_table
 from attest.core.measures.numbers import significant
@@ -52,11 +52,11 @@ def numbers_of(labels: Any, texts: int) -> Tensor | None:
 @torch.no_grad()
 def scale_of(network: Any, batches: Sequence[Batch]) -> OneNumber:
     """Return the standard deviation and the largest magnitude of the numbers that a model returns for all texts."""
-    device, found = device_of(network), []
+    found = []
     for batch in batches:
-        tokens, mask = (batch[name].to(device) for name in ("token_ids", "mask"))
-        found.append(network(tokens, mask)[:, 0])
-        require_finite_logits(found[-1].unsqueeze(-1), batch["id"], mask)
+        read = inputs_of(batch, network)
+        found.append(read.read_by(network)[:, 0])
+        require_finite_logits(found[-1].unsqueeze(-1), batch["id"], read.mask)
     numbers = torch.cat(found).double()
     deviation = float(numbers.std()) if len(numbers) > 1 else 0.0
     scale = OneNumber(deviation, float(numbers.abs().max()))

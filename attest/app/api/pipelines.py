@@ -12,9 +12,11 @@ import torch
 from torch import Tensor
 
 from attest.app.api.batches import Batch
+from attest.app.api.measuring import inputs_of
 from attest.core.errors import AttestError, said_by
 from attest.core.kinds import LABELS
 from attest.core.rounding import rounding
+from attest.models.inputs import Inputs
 from attest.models.prediction import kind_of, says_number
 
 STAGES = ("_preprocess_params", "_forward_params", "_postprocess_params")
@@ -66,13 +68,11 @@ def require_own_answers(
             require_own_prompt(pipeline, encode.prompt.about(texts[row]), tokens[row][mask[row]].tolist())
     elif rows:
         asked = [batch["asked"].tolist()[row] for row in rows] if kind_of(network) == LABELS else None
-        on = pipeline.model.device
-        _require_own_scores(pipeline, network, [texts[row] for row in rows], tokens[rows].to(on), mask[rows].to(on), asked)
+        read = inputs_of(batch, network).rows(torch.tensor(rows))
+        _require_own_scores(pipeline, network, [texts[row] for row in rows], read, asked)
 
 
-def _require_own_scores(
-    pipeline: Any, network: Any, texts: Sequence[Any], tokens: Tensor, mask: Tensor, asked: Sequence[int] | None
-) -> None:
+def _require_own_scores(pipeline: Any, network: Any, texts: Sequence[Any], read: Inputs, asked: Sequence[int] | None) -> None:
     strategy = getattr(_settings(pipeline).get("aggregation_strategy"), "name", "")
     if strategy in JOINING:
         raise AttestError(
@@ -80,9 +80,9 @@ def _require_own_scores(
             f"tokens; expected 'first', 'simple' or 'none', where one token decides. Or give {ITSELF}"
         )
     with torch.no_grad():
-        logits = network(tokens, mask)
+        logits = read.read_by(network)
     ours = logits if says_number(network) else logits.softmax(dim=-1) if asked is None else logits.sigmoid()
-    rows = [row[real].float().cpu() if row.ndim > 1 else row.float().cpu() for row, real in zip(ours, mask, strict=True)]
+    rows = [row[real].float().cpu() if row.ndim > 1 else row.float().cpu() for row, real in zip(ours, read.mask, strict=True)]
     labels = [None] * len(rows) if asked is None else [pipeline.model.config.id2label[label] for label in asked]
 
     def apart(without: str) -> float:

@@ -261,7 +261,7 @@ def _batched(defendant: Defendant, read: Given, options: Options) -> Batched:
     network, case, encode = defendant.network, defendant.case, defendant.encode
     batches = case.batches(read, encode, defendant.words, options.batch_size, defendant.names)
     if defendant.adapted:
-        foreign.require_known_ids(network, defendant.tokenizer, not read.batched, batches)
+        foreign.require_known_ids(network, defendant.tokenizer, batches)
         if read.batched:
             require_readable(network, defendant.tokenizer, batches)
     batches = with_types(batches, network)

@@ -4,7 +4,6 @@ Legend: B texts, T tokens, W words of the longest text, R readings.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -32,7 +31,7 @@ from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, random_
 from attest.experiments.sampling import Everyone, among_first, sample_of_ids
 from attest.experiments.spec import MOVES, Column, Inside, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.models.layers_observed import LayerObservation
-from attest.models.observation import Observation, observe
+from attest.models.observation import Observation, observe_again
 from attest.models.prediction import says_number
 
 Columns = dict[str, Tensor]
@@ -213,8 +212,7 @@ def _pointing(game: Game, best: Tensor, weights: Sequence[Tensor], needs: Tensor
 
 def _others(part: Observation, seed: int, names: Sequence[str]) -> Columns:
     """Return the weights of the readings that are held beside the tested one, by column name, ``(B, T)`` each."""
-    known = (part.ids, part.tokens, part.mask, part.labels, part.words, part.spared)
-    seen = replace(observe(part.network, *known), given=part.given)  # gradients need the graph
+    seen = observe_again(part)  # gradients need the graph
     asked: list[Reading] = [READINGS[name] for name in names if READINGS[name].suits(seen)]
     asked += [reading_of(name, seen) for name in seen.given]
     found = {}

@@ -28,18 +28,16 @@ def texts_of(observation: Observation) -> Texts:
         raise AttestError(OF_SENTENCES)
     places = torch.arange(observation.tokens.shape[1], device=observation.tokens.device).expand_as(observation.tokens)
     words = (places if observation.words is None else observation.words).masked_fill(~observation.ranked, -1)
-    written_over = getattr(observation.network, "written_over", lambda tokens, others: others)
-    beside = written_over(observation.tokens, torch.zeros_like(observation.tokens))  # what else stands in the ids of tokens
 
     def read(rows: Tensor, tokens: Tensor) -> Tensor:
-        found = read_each(observation, rows, written_over(observation.tokens[rows], tokens), observation.mask[rows])
+        found = read_each(observation, rows, observation.texts.rows(rows).replaced(tokens))
         own = found.gather(1, observation.predicted[rows].unsqueeze(1)).squeeze(1)
         if not says_number(observation.network):
             return own
         return -(own - observation.prediction[rows, 0]).abs()
 
     most = 0.0 if says_number(observation.network) else 1.0
-    return Texts(read, observation.ids, observation.tokens - beside, words, most)
+    return Texts(read, observation.ids, observation.tokens, words, most)
 
 
 def texts_about_a_tag(observation: Observation) -> Texts:
@@ -48,15 +46,15 @@ def texts_about_a_tag(observation: Observation) -> Texts:
     A word that a tokenizer cuts into several tokens is replaced, or stays, as a whole.
 
     Args:
-        observation: its ``tokens`` ``(B, T, 2)`` have the id of each token, and 1 at the one token.
+        observation: a column ``whose_tag`` beside its tokens is 1 at the one token.
     """
-    ids, mark = observation.tokens.unbind(dim=-1)
+    ids = observation.tokens
     places = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
     words = (places if observation.words is None else observation.words).masked_fill(~observation.mask, -1)
-    asked = words == words.gather(1, mark.argmax(dim=1, keepdim=True))
+    asked = words == words.gather(1, observation.beside["whose_tag"].argmax(dim=1, keepdim=True))
 
     def read(rows: Tensor, tokens: Tensor) -> Tensor:
-        found = read_each(observation, rows, torch.stack([tokens, mark[rows]], dim=-1), observation.mask[rows])
+        found = read_each(observation, rows, observation.texts.rows(rows).replaced(tokens))
         return found.gather(1, observation.predicted[rows].unsqueeze(1)).squeeze(1)
 
     return Texts(read, observation.ids, ids, words.masked_fill(asked | ~observation.ranked, -1))

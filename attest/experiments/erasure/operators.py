@@ -4,7 +4,7 @@ Legend: B batch, D draws, V variants of a text, N texts that are read, T tokens,
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -12,10 +12,11 @@ from torch import Tensor
 
 from attest.core.errors import AttestError
 from attest.core.randomness import random_pairs, stream
+from attest.models.inputs import Inputs, like
 from attest.models.observation import Observation
 from attest.models.prediction import predictions_of
 from attest.models.traits import traits_of
-from attest.models.variants import attends_within, beside, moved_together, read_each
+from attest.models.variants import attends_within, read_each
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,8 @@ def attention(observation: Observation, kept: Tensor) -> Tensor:
     that is attended to is left, the context is 0 and the bias alone decides.
     """
     if attends_within(observation.network):
-        everyone = observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:])
-        return _read(observation, everyone, kept, in_place=True)
+        everyone = observation.texts.repeated(kept.shape[1])
+        return _read(observation, replace(everyone, mask=kept.flatten(0, 1)), in_place=True)
     weights = observation.attention.unsqueeze(1) * kept
     left = weights.sum(dim=-1, keepdim=True)
     outcomes = observation.left_of_prediction(observation.probabilities_under(weights / torch.where(left > 0, left, 1)))
@@ -112,8 +113,7 @@ def attention(observation: Observation, kept: Tensor) -> Tensor:
 
 def delete(observation: Observation, kept: Tensor) -> Tensor:
     """Return the predicted class's probability after the erased tokens are deleted from the text."""
-    tokens = observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:])
-    return _read(observation, *moved_together(tokens, kept))
+    return _read(observation, observation.texts.repeated(kept.shape[1]).only(kept.flatten(0, 1)))
 
 
 def mask_tokens(observation: Observation, kept: Tensor) -> Tensor:
@@ -124,40 +124,39 @@ def mask_tokens(observation: Observation, kept: Tensor) -> Tensor:
 
 def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int = 0) -> Tensor:
     """Return the predicted class's probability if random tokens of other texts replace erased tokens."""
-    drawn = background.drawn(seed, observation.ids, observation.lengths, draw + 1, observation.mask.shape[-1])[:, -1:]
-    return _read_with(observation, kept, beside(drawn, observation.tokens.unsqueeze(1)))
+    drawn = background.drawn(seed, observation.ids, observation.lengths, draw + 1, observation.mask.shape[-1])[:, -1]
+    return _read_with(observation, kept, like(drawn.repeat_interleave(kept.shape[1], dim=0), observation.tokens))
 
 
 @torch.no_grad()
 def bias_alone(observation: Observation) -> Tensor:
     """Return the predicted class's probability if the decoder gets a context of zeros, ``(B,)``."""
     nothing = torch.zeros_like(observation.attention)
-    logits = observation.network.decode(observation.hidden.detach(), nothing)
-    return observation.left_of_prediction(predictions_of(observation.network, logits))
+    return observation.left_of_prediction(predictions_of(observation.network, observation.decode(nothing)))
 
 
 def _read_with(observation: Observation, kept: Tensor, others: Tensor) -> Tensor:
-    tokens, mask = observation.tokens.unsqueeze(1), observation.mask.unsqueeze(1)
-    real = mask if tokens.ndim == 3 else tokens != 0  # a sentence has fewer words than others, and no mask of its own
-    if hasattr(observation.network, "written_over"):  # what else stands in the ids of its tokens stays there
-        others = observation.network.written_over(tokens, others)
-    written = torch.where(~beside(kept, tokens) & real, others, tokens)
-    return _read(observation, written, mask.expand(-1, kept.shape[1], -1))
+    each = observation.texts.repeated(kept.shape[1])
+    real = each.mask if each.tokens.ndim == 2 else each.tokens != 0  # a sentence has fewer words than others, and no mask
+    return _read(observation, each.replaced(torch.where(~like(kept.flatten(0, 1), each.tokens) & real, others, each.tokens)))
 
 
-def _read(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool = False) -> Tensor:
+def _read(observation: Observation, variants: Inputs, in_place: bool = False) -> Tensor:
     """Return the predicted class's probability for V variants of each text, ``(B, V)``; equal variants are read only once.
 
     Args:
+        variants: those of one text after those of another; their mask is True at the tokens that are kept.
         in_place: whether erased tokens are still embedded, if the network embeds in ``encode`` and attends in ``decode``.
     """
     in_place = in_place and traits_of(observation.network).reads_in_decode
-    rows = torch.arange(len(tokens), device=tokens.device)[:, None, None].expand(*kept.shape[:2], 1)
+    kept, count = variants.mask, len(observation.mask)
+    rows = torch.arange(count, device=kept.device).repeat_interleave(len(kept) // count)
     asked = torch.arange(kept.shape[-1], device=kept.device) >= observation.reach
-    written = torch.cat([rows, kept, (tokens * beside(kept | asked | in_place, tokens)).flatten(2)], dim=-1).flatten(0, 1)
+    variants = variants.blank(kept | asked | in_place)
+    written = torch.cat([rows.unsqueeze(-1), kept, variants.columns.flatten(1)], dim=-1)
     different, again = written.unique(dim=0, return_inverse=True)
-    kept = different[:, 1 : 1 + kept.shape[-1]].bool()
-    tokens = different[:, 1 + kept.shape[-1] :].unflatten(-1, tokens.shape[2:])
-    read = read_each(observation, different[:, 0], tokens, kept, in_place)[again].unflatten(0, (len(rows), -1))
-    something = kept.any(dim=-1)[again].unflatten(0, (len(rows), -1))
+    one = torch.empty(len(different), dtype=torch.int64, device=kept.device)
+    one[again] = torch.arange(len(kept), device=kept.device)  # any of those that are equal
+    read = read_each(observation, rows[one], variants.rows(one), in_place)[again].unflatten(0, (count, -1))
+    something = kept.any(dim=-1).unflatten(0, (count, -1))
     return observation.left_of_prediction(read).where(something, bias_alone(observation).unsqueeze(-1))

@@ -14,9 +14,10 @@ from torch import Tensor, nn
 from attest.core.measures import tau_b
 from attest.core.randomness import random_uniforms, stream
 from attest.models.contract import decided
+from attest.models.inputs import Inputs, like
 from attest.models.observation import Network, Observation, cached_per_batch, hooked, tables_of
 from attest.models.prediction import predictions_of
-from attest.models.variants import beside, untouched
+from attest.models.variants import untouched
 
 
 def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
@@ -73,7 +74,7 @@ def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
 
 def _soft(observation: Observation, dropped: Tensor, kept: Tensor, draws: Tensor) -> Tensor:
     """Compute soft comprehensiveness and sufficiency, ``(B, 2)``; embedding elements are dropped or kept by random draws."""
-    without, alone = (_fall(observation, left) for left in (draws >= beside(dropped, draws), draws < beside(kept, draws)))
+    without, alone = (_fall(observation, left) for left in (draws >= like(dropped, draws), draws < like(kept, draws)))
     rest = _fall_to_nothing(observation).unsqueeze(-1)  # 1 - S₀
     columns = torch.stack([without, rest.squeeze(-1) - alone], dim=-1) / rest
     return columns.where(rest > 0, torch.nan)
@@ -87,7 +88,7 @@ def _fall_to_nothing(observation: Observation) -> Tensor:
 
 def _fall(observation: Observation, left: Tensor) -> Tensor:
     """Return how far the prediction falls if only these elements of embeddings are left, ``(B,)``, at least 0."""
-    always = beside(observation.mask & ~observation.ranked, left)
+    always = like(observation.mask & ~observation.ranked, left)
     outcome = reading_embedded(observation, observation.embedded.detach() * (left | always))
     return (observation.confidence - observation.left_of_prediction(outcome)).clamp(min=0)
 
@@ -98,27 +99,27 @@ def _uniforms(seed: int, observation: Observation) -> Tensor:
         torch.arange(size, device=observation.ids.device).view(-1, *(1,) * (len(shape) - place - 1))
         for place, size in enumerate(shape)
     ]
-    ids = beside(observation.ids, observation.embedded)
+    ids = like(observation.ids, observation.embedded)
     return random_uniforms(stream(seed, "dropped elements"), ids, *counters).to(observation.embedded.dtype)
 
 
 @torch.no_grad()
 def reading_embedded(observation: Observation, embedded: Tensor) -> Tensor:
     """Return the prediction ``(B, K)`` for given embeddings, which replace those of the tokens."""
-    logits = logits_of(observation.network, observation.tokens, observation.mask, embedded)
+    logits = logits_of(observation.network, observation.texts, embedded)
     return predictions_of(observation.network, logits)
 
 
-def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) -> Tensor:
+def logits_of(network: Network, texts: Inputs, embedded: Tensor) -> Tensor:
     """Return a network's logits for given embeddings of its tokens, and keep the gradient graph."""
 
     def replace(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Any:
-        return embedded if inputs[0].shape == tokens.shape else None
+        return embedded if inputs[0].shape == texts.tokens.shape else None
 
     with hooked(tables_of(network), replace):
-        hidden = network.encode(tokens, mask)
+        hidden = texts.read_by(network.encode)
     with untouched(network):
-        return decided(network, hidden, mask)
+        return decided(network, hidden, texts.mask, **texts.beside)
 
 
 _RANDOMISED: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], list[tuple[str, Network]]]] = WeakKeyDictionary()
@@ -134,7 +135,7 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
     """
     mask, anew = observation.mask, {}
     for name, network in _made_from(cast(nn.Module, observation.network), seed):
-        anew[name] = network.project(network.score(network.encode(observation.tokens, mask), mask), mask)
+        anew[name] = network.project(network.score(observation.texts.read_by(network.encode), mask), mask)
     taus = tau_b(observation.attention, torch.stack(list(anew.values()), dim=1), mask)
     return dict(zip(anew, taus.unbind(dim=1), strict=True))
 

@@ -64,22 +64,22 @@ def about_one_token(observation: LayerObservation, seed: int, place: Tensor | No
     drawn = _drawn(observation.deciding, random_uniforms(stream(seed, "one token"), observation.ids))
     place = drawn if place is None else torch.where(place < 0, drawn, place)
     asked = nn.functional.one_hot(place, observation.mask.shape[-1])
-    tokens = torch.stack([observation.tokens, asked], dim=-1)
-    states = torch.cat([observation.logits, asked.unsqueeze(-1).to(observation.logits)], dim=-1)
-    explanation = attention_rollout(observation.attention, asked.to(observation.logits))
-    network = _TagOfOne(observation.network)
+    states = observation.logits
+    explanation = attention_rollout(observation.attention, asked.to(states))
+    network: Any = _TagOfOne(observation.network)
     view = Observation(
         network,
         observation.ids * PLACES + place,
-        tokens,
+        observation.tokens,
         observation.mask,
         embedded=states,
         hidden=states,
         scores=torch.zeros_like(explanation),
         weights=explanation,
-        logits=network.decode(states, explanation),
+        logits=network.decode(states, explanation, asked),
         words=observation.words,
         spared=asked.bool() | (observation.mask & ~observation.ranked),
+        beside={**observation.beside, "whose_tag": asked},
     )
     return view, place
 
@@ -92,9 +92,9 @@ def _drawn(deciding: Tensor, uniforms: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _TagOfOne:
-    """A tagger as a classifier of one token; its input ``(B, T, 2)`` has each token's id, and 1 at the one token.
+    """A tagger as a classifier of the one token at which ``whose_tag``, int64 ``(B, T)``, is 1, elsewhere 0.
 
-    Hidden states are the logits of K tags and this mark, ``(B, T, K + 1)``.
+    Hidden states are the logits of K tags, ``(B, T, K)``.
     """
 
     tagger: nn.Module
@@ -104,14 +104,12 @@ class _TagOfOne:
     def masked(self) -> int | None:
         return getattr(self.tagger, "masked", None)
 
-    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def encode(self, tokens: Tensor, mask: Tensor, whose_tag: Tensor, **beside: Tensor) -> Tensor:
         tagger: Any = self.tagger
-        if traits_of(tagger).reads_in_decode:  # where ids of padding count, as RoBERTa's do, others would move up
-            embedded = tagger.encode(tokens[..., 0], torch.ones_like(mask))
-            logits = tagger.decode(embedded, mask.to(embedded))
-        else:
-            logits = tagger(tokens[..., 0], mask)
-        return torch.cat([logits, tokens[..., 1:].to(logits)], dim=-1)
+        if not traits_of(tagger).reads_in_decode:
+            return tagger(tokens, mask, **beside)
+        embedded = tagger.encode(tokens, torch.ones_like(mask), **beside)
+        return tagger.decode(embedded, mask.to(embedded), **beside)  # where ids of padding count, others would move up
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
         return hidden.new_zeros(mask.shape)
@@ -119,8 +117,8 @@ class _TagOfOne:
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
         return scores  # nothing is pooled
 
-    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        return (hidden[..., :-1] * hidden[..., -1:]).sum(dim=1)
+    def decode(self, hidden: Tensor, weights: Tensor, whose_tag: Tensor, **beside: Tensor) -> Tensor:
+        return (hidden * whose_tag.unsqueeze(-1)).sum(dim=1)
 
 
 INSIDE = Inside("E14", tag_erasure, of_tags=True)

@@ -37,7 +37,7 @@ def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws:
         In columns with ``_without_sink``, a token that is a sink of any head of a layer keeps its key there.
     """
     everywhere = observation.scopes[""]
-    keys = clean_keys(observation.network, everywhere, observation.tokens, observation.mask)
+    keys = clean_keys(observation.network, everywhere, observation.texts)
     columns = {"correct": observation.correct(labels)}
     outcomes = tampered_at_random(observation, labels, draws, seed, partial(_shuffling, keys, everywhere, seed), compared=True)
     for suffix, outcome in outcomes.items():
@@ -49,7 +49,7 @@ def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws:
 def with_shuffled_keys(observation: LayerObservation, seed: int) -> LayerObservation:
     """Return a new observation of a batch, with the attention keys of all layers permuted among the tokens."""
     layers = observation.scopes[""]
-    keys = clean_keys(observation.network, layers, observation.tokens, observation.mask)
+    keys = clean_keys(observation.network, layers, observation.texts)
     rows = torch.arange(len(observation.ids), device=observation.ids.device)
     draw = random_bits(seed, observation.ids, torch.zeros_like(rows))
     return observation.under(*_shuffling(keys, layers, seed, {}, observation, rows, draw)(layers))

@@ -44,7 +44,7 @@ def _moved_without_each(observation: LayerObservation) -> Tensor:
 
     def moved(rows: Tensor, places: Tensor) -> Tensor:
         kept = kept_T + (kept_T >= places.unsqueeze(-1))
-        logits = network(observation.tokens[rows].gather(-1, kept), mask[rows].gather(-1, kept))
+        logits = observation.texts.rows(rows).at(kept).read_by(network)
         predicted = observation.predicted[rows]
         if predicted.ndim == 1:
             return (lead(logits_of_classes(network, logits), predicted) - before[rows]).abs().unsqueeze(-1)

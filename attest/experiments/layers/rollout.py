@@ -24,7 +24,7 @@ def read_from_layers(observation: Observation, attention: Mapping[str, Tensor]) 
     """
     explained = getattr(observation.network, "explained", None)
     if explained is not None:
-        return explained(attention, observation.tokens, observation.mask, observation.predicted)
+        return explained(attention, observation.texts, observation.predicted)
     return attention_rollout(attention, where_rollout_begins(observation))
 
 

@@ -20,6 +20,7 @@ from attest.core.memory import NEAR, by_rows, memory_budget
 from attest.core.randomness import random_order
 from attest.experiments.layers.tampering import MAPS, highest
 from attest.models.contract import shown_class
+from attest.models.inputs import Inputs
 from attest.models.layers_observed import LayerObservation, self_attending, weights_a_head
 from attest.models.prediction import lead, logits_of_classes
 
@@ -28,12 +29,12 @@ Pairs = Sequence[tuple[int, int]]
 
 
 @torch.no_grad()
-def head_means(network: nn.Module, texts: Iterable[tuple[Tensor, Tensor]]) -> dict[str, Tensor]:
+def head_means(network: nn.Module, texts: Iterable[Inputs]) -> dict[str, Tensor]:
     """Compute the mean output of each head of each layer, over all real tokens of all texts.
 
     Args:
         network: in evaluation mode.
-        texts: batches of token ids and mask, ``(B, T)`` each.
+        texts: in batches.
     Returns:
         float64 ``(N, D)`` by layer.
     Raises:
@@ -41,10 +42,11 @@ def head_means(network: nn.Module, texts: Iterable[tuple[Tensor, Tensor]]) -> di
     """
     sums: dict[str, Any] = defaultdict(float)
     count = 0
-    for tokens, mask in texts:
+    for batch in texts:
+        mask = batch.mask
         _require_room(network, mask)
         with recorded(network, "outputs") as outputs:
-            network(tokens, mask)
+            batch.read_by(network)
         count += int(mask.sum())
         for layer, each in outputs.items():
             sums[layer] += torch.where(mask[:, None, :, None], each, 0).double().sum(dim=(0, 2))
@@ -143,7 +145,7 @@ class Heads:
             return computed + shifts[layer]
 
         with intervene(seen.network, *(Intervention("outputs", partial(shifted, layer), [layer]) for layer in self.means)):
-            logits = seen.network(seen.tokens[rows], seen.mask[rows])
+            logits = seen.texts.rows(rows).read_by(seen.network)
         leads = lead(logits_of_classes(seen.network, logits), seen.predicted[rows])
         gradients = torch.autograd.grad(seen.per_instance(leads, rows).sum(), [shifts[layer] for layer in seen.attention])
         written = []

@@ -20,6 +20,7 @@ from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_bits, random_permutations
 from attest.core.rounding import compared
 from attest.experiments.sink import WITHOUT, has_sinks, sinks_of
+from attest.models.inputs import Inputs
 from attest.models.layers_observed import LayerObservation, Scopes
 
 
@@ -62,7 +63,7 @@ def shuffled_within(seed: int, keys: Tensor, allowed: Tensor) -> Tensor:
     return slots.scatter(-1, slots, slots.gather(-1, order))
 
 
-def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: Tensor) -> Tensor:
+def clean_keys(network: nn.Module, layers: Sequence[str], texts: Inputs) -> Tensor:
     """Return each layer's attention keys in an unchanged forward pass, all heads side by side, ``(B, Y, T, H)``.
 
     Args:
@@ -70,7 +71,7 @@ def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: 
         layers: Y names of layers with heads, as in ``attending(network)``.
     """
     with recorded(network, "keys") as keys:
-        network(tokens, mask)
+        texts.read_by(network)
     return torch.stack([keys[layer].transpose(1, 2).flatten(2) for layer in layers], dim=1)
 
 
@@ -230,7 +231,7 @@ class DecidingRow:
         everyone = torch.arange(len(self.places), device=self.places.device)
         self.attention = {layer: weights[everyone, :, self.places] for layer, weights in observation.attention.items()}
         """How the deciding token attends, ``(B, N, T)`` of each layer."""
-        self.again: Callable[[Tensor], Tensor] | None = network.from_the_last(observation.tokens, observation.mask)
+        self.again: Callable[[Tensor], Tensor] | None = observation.texts.read_by(network.from_the_last)
 
     def logits(self, variants: Tensor, changes: Callable[[Tensor, Tensor], Sequence[Intervention]]) -> Tensor:
         """Return the logits ``(B, V, C)`` after each of V changes of attention at the token where the decoder decides.
@@ -243,7 +244,7 @@ class DecidingRow:
 
         def of_rows(rows: Tensor, variant: Tensor) -> Tensor:
             with intervene(seen.network, *changes(rows, variant)):
-                return seen.network(seen.tokens[rows], seen.mask[rows]) if again is None else again(rows)
+                return seen.texts.rows(rows).read_by(seen.network) if again is None else again(rows)
 
         rows = torch.arange(len(variants), device=variants.device).repeat_interleave(variants.shape[1])
         maps = sum(weights[0].nbytes for weights in seen.attention.values())

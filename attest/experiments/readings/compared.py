@@ -7,7 +7,6 @@ import math
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import torch
@@ -27,7 +26,7 @@ from attest.experiments.readings.truth import hangs_on, scores_against
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import MOVES, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.experiments.words import first_of_words, over_words, ranked_words
-from attest.models.observation import Observation, observe
+from attest.models.observation import Observation, observe_again
 
 ORACLE = "oracle"
 """What the corpus knows to decide, shown as if it were a reading: what can be reached."""
@@ -101,8 +100,7 @@ def column_of(name: str) -> str:
 def _measured(
     part: Observation, seed: int, sets: int, truth: Tensor | None, clock: Clock | None, names: Sequence[str] | None
 ) -> Columns:
-    texts = part.ids, part.tokens, part.mask, part.labels, part.words, part.spared
-    observation = replace(observe(part.network, *texts), given=part.given, marks=part.marks)  # gradients need the graph
+    observation = observe_again(part)  # gradients need the graph
     readings = readings_of(observation, seed, clock, names)
     signed = [column_of(each.name) for each in asked_readings(observation, names) if each.signed]
     columns: Columns = {}

@@ -21,10 +21,11 @@ from attest.experiments.erasure.read_anew import logits_of, reading_embedded
 from attest.experiments.erasure_until_flip import attention_gradient
 from attest.experiments.importance import gradients_through_attention
 from attest.experiments.layers.rollout import read_from_layers, where_rollout_begins
-from attest.models.layers_observed import observe_layers
+from attest.models.inputs import like
+from attest.models.layers_observed import layers_of
 from attest.models.observation import Observation, cached_per_batch, hooked
 from attest.models.prediction import logits_of_classes, predictions_of
-from attest.models.variants import ACTIVATIONS, beside
+from attest.models.variants import ACTIVATIONS
 
 
 def norm_weighted(observation: Observation) -> Tensor:
@@ -114,12 +115,11 @@ def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tenso
     @torch.enable_grad()
     def of_points(rows: Tensor, point: Tensor) -> Tensor:
         size = min(int(observation.lengths[rows].max()), observation.reach)
-        tokens, mask, inputs = (
-            observation.narrowed(each[rows], size) for each in (observation.tokens, observation.mask, embedded)
-        )
-        at_point = (beside(point, inputs) * inputs).requires_grad_()
+        texts = observation.texts.rows(rows).of_tokens(lambda column: observation.narrowed(column, size))
+        inputs = observation.narrowed(embedded[rows], size)
+        at_point = (like(point, inputs) * inputs).requires_grad_()
         with torch.backends.cudnn.flags(enabled=False):
-            logits = logits_of(observation.network, tokens, mask, at_point)
+            logits = logits_of(observation.network, texts, at_point)
             predicted = predictions_of(observation.network, logits).gather(-1, observation.predicted[rows].unsqueeze(-1))
             (gradient,) = torch.autograd.grad(predicted.sum(), at_point)
         slopes = (gradient * inputs).flatten(2).sum(dim=-1)
@@ -194,7 +194,7 @@ def relevance_propagation(observation: Observation) -> Tensor:
         hooked(scales, _scaled),
         gates_held(network),
     ):
-        logits = logits_of(observation.network, observation.tokens, observation.mask, embedded)
+        logits = logits_of(observation.network, observation.texts, embedded)
         margins = _over_others(observation, logits_of_classes(observation.network, logits))
         (gradient,) = torch.autograd.grad(margins.sum(), embedded)
     relevance = (gradient * embedded.detach()).sum(dim=-1)
@@ -210,9 +210,8 @@ def relevance_gap(observation: Observation, relevance: Tensor) -> Tensor:
 
 
 def _layers(observation: Observation) -> dict[str, Tensor]:
-    network = cast(nn.Module, observation.network)
     with torch.no_grad():
-        return dict(observe_layers(network, observation.ids, observation.tokens, observation.mask).attention)
+        return dict(layers_of(observation).attention)
 
 
 def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:

@@ -73,10 +73,9 @@ def tags_side_by_side(
 def _gradient_times_input(asked: Observation) -> Tensor:
     """Compute gradient × input for the probability of one token's tag, ``(B, T)``, signed."""
     network: Any = asked.network
-    tokens, mask, rows = asked.tokens, asked.mask, len(asked.ids)
-    if rows == 1:  # positions may be looked up in the same shape as the tokens of a single text
-        tokens, mask = tokens.repeat(2, 1, 1), mask.repeat(2, 1)
-    embedded: dict[nn.Module, Tensor] = {}
+    rows = len(asked.ids)
+    texts = asked.texts.repeated(1 + (rows == 1))  # of one text, positions may be looked up in the shape of its tokens
+    mask, embedded = texts.mask, dict[nn.Module, Tensor]()
 
     def cut(table: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Tensor | None:
         if inputs[0].shape != mask.shape or table in embedded:  # positions; or a model that is given its embeddings again
@@ -85,7 +84,7 @@ def _gradient_times_input(asked: Observation) -> Tensor:
         return embedded[table]
 
     with hooked(tables_of(network.tagger), cut):
-        logits = network.decode(network.encode(tokens, mask), mask)[:rows]
+        logits = network.decode(texts.read_by(network.encode), mask, **texts.beside)[:rows]
     if len(embedded) != 1:
         raise AttestError(
             f"{type(network.tagger).__name__} reads its tokens with {len(embedded)} nn.Embedding layers; expected exactly "

@@ -21,7 +21,7 @@ from attest.core.measures.divergences import cosine_distance
 from attest.core.memory import by_rows
 from attest.core.rounding import rounding
 from attest.experiments.layers.rollout import where_rollout_begins
-from attest.models.layers_observed import blocks_in, entering, observe_layers
+from attest.models.layers_observed import blocks_in, entering, layers_of, observe_layers
 from attest.models.observation import Observation, cached_per_batch, hooked, skips_long_texts
 
 
@@ -35,7 +35,7 @@ def value_zeroing(observation: Observation) -> Tensor:
     """
     network = cast(nn.Module, observation.network)
     with entering(blocks_in(network)) as inputs:
-        network(observation.tokens, observation.mask)
+        observation.texts.read_by(network)
     turned = (_turned_by_each(observation, place, *each) for place, each in enumerate(inputs.items()))
     return _multiplied(observation, list(turned))
 
@@ -50,12 +50,12 @@ def _multiplied(observation: Observation, matrices: list[Tensor]) -> Tensor:
 
 def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Tensor) -> Tensor:
     """Return the cosine distance that zeroing a value causes in each output, ``(B, T, V)``, scaled to rows of sum 1."""
-    network, tokens, mask = cast(Any, observation.network), observation.tokens, observation.mask
+    network, mask = cast(Any, observation.network), observation.mask
     size = mask.shape[-1]
 
     def outputs(rows: Tensor) -> Tensor:
         if hasattr(network, "through"):
-            return network.through(place, hidden[rows], tokens[rows], mask[rows])
+            return observation.texts.rows(rows).read_by(network.through, place, hidden[rows])
         return blocks_in(network)[layer](hidden[rows], mask[rows])
 
     text, zeroed = mask.nonzero().unbind(dim=-1)
@@ -103,7 +103,7 @@ def alti(observation: Observation) -> Tensor:
     """
     network = cast(nn.Module, observation.network)
     with entering(blocks_in(network)) as inputs:
-        network(observation.tokens, observation.mask)
+        observation.texts.read_by(network)
     matrices = []
     for layer, weights, values, reader in _terms(observation):
         written, bias = _written(values, reader)
@@ -140,7 +140,7 @@ def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
 
     The value is None if the sum reaches the end of the layer without a layer norm. A layer with neither case is left out.
     """
-    network, tokens, mask = cast(nn.Module, observation.network), observation.tokens[:1], observation.mask[:1]
+    network = cast(nn.Module, observation.network)
     readers, blocks = readers_of(observation), blocks_in(network)
     seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
 
@@ -150,7 +150,7 @@ def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
             seen[module] = given, handed_on
 
     with hooked(network.modules(), note):
-        network(tokens, mask)
+        observation.texts.rows(slice(1)).read_by(network)
     found: dict[str, nn.LayerNorm | None] = {}
     for layer, reader in readers.items():
         if not {reader, blocks.get(layer)} <= seen.keys():
@@ -191,8 +191,7 @@ def _rolled_out(observation: Observation, matrix: InLayer) -> Tensor:
 
 
 def _terms(observation: Observation) -> Iterator[tuple[str, Tensor, Tensor, nn.Module]]:
-    network = cast(nn.Module, observation.network)
-    seen = observe_layers(network, observation.ids, observation.tokens, observation.mask)
+    seen = layers_of(observation)
     values, readers = seen.values(), readers_of(observation)
     for layer, weights in seen.attention.items():
         yield layer, weights, values[layer], readers[layer]
@@ -231,7 +230,7 @@ def readers_of(observation: Observation) -> dict[str, nn.Module]:
 
     A layer without such a module, or with heads whose outputs are not weights times values, is left out.
     """
-    network, tokens, mask = cast(nn.Module, observation.network), observation.tokens[:1], observation.mask[:1]
+    network, first = cast(nn.Module, observation.network), observation.texts.rows(slice(1))
     readers: dict[str, nn.Module] = {}
 
     def compare(module: nn.Module, inputs: tuple[Any, ...], _output: Any) -> None:
@@ -242,8 +241,8 @@ def readers_of(observation: Observation) -> dict[str, nn.Module]:
                 readers[layer] = module  # the outermost, which has what adapters add
 
     with recorded(network, "outputs") as outputs, hooked(network.modules(), compare):
-        network(tokens, mask)
-    seen = observe_layers(network, None, tokens, mask)
+        first.read_by(network)
+    seen = observe_layers(network, None, first.tokens, first.mask, beside=first.beside)
     values = seen.values() if readers else {}
     return {
         layer: reader

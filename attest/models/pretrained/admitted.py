@@ -11,6 +11,7 @@ from attest.core.errors import AttestError
 from attest.core.kinds import CHOICE, LABELS, NUMBER, SPANS, TAGS
 from attest.core.memory import in_evaluation_mode
 from attest.models.contract import require_itself, require_no_chance
+from attest.models.inputs import Inputs
 from attest.models.pretrained.crossing import CrossingNetwork
 from attest.models.pretrained.heads import MULTI_LABEL, REGRESSION, has_head, kind_of_model
 from attest.models.pretrained.network import PretrainedNetwork
@@ -101,7 +102,7 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
                 f"{name} mixes tokens outside its attention, in convolutions, recurrent or linear layers; expected a model "
                 "that mixes tokens only by attention."
             )
-        require_itself(network, torch.arange(2), tokens, mask)
+        require_itself(network, torch.arange(2), Inputs(tokens, mask))
 
 
 def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from attest.core.errors import AttestError, refusing
 from attest.core.kinds import CLASSES, Kind
 from attest.core.memory import in_evaluation_mode
+from attest.models.inputs import Inputs
 from attest.models.pretrained.calls import AttentionCall, Eager, Look, last_real
 from attest.models.pretrained.network import PretrainedNetwork, embeddings_of
 from attest.models.pretrained.passing import ForwardPass
@@ -96,7 +97,7 @@ class CrossingNetwork(PretrainedNetwork):
     Args:
         model: a classifier with logits ``(B, C)``, whose decoder reads the text again and decides at its last token, as in
             BART; or, if ``answers`` are given, a language model with logits ``(B, Q, V)`` of the next token.
-        padding, masked, segments, labels, number, squashed: as in ``PretrainedNetwork``.
+        padding, masked, typed, kind, squashed: as in ``PretrainedNetwork``.
         answers: C token ids, in class order; empty for a classifier.
     Raises:
         AttestError: the model's cross-attention cannot be reached, or its settings name no first token for the decoder.
@@ -111,12 +112,12 @@ class CrossingNetwork(PretrainedNetwork):
     crosses = True
 
     def __init__(
-        self, model: Any, padding: int = 0, masked: int | None = None, segments: int = 1, kind: Kind = CLASSES,
+        self, model: Any, padding: int = 0, masked: int | None = None, typed: bool = False, kind: Kind = CLASSES,
         squashed: bool = False, answers: Sequence[int] = (),
     ) -> None:  # fmt: skip
         self._answers = list(answers)
         self._begin = _begin_of(model) if answers else []
-        super().__init__(model, padding, masked, segments, kind, squashed)
+        super().__init__(model, padding, masked, typed, kind, squashed)
 
     @property
     def about(self) -> str:
@@ -146,27 +147,27 @@ class CrossingNetwork(PretrainedNetwork):
         """Return bool masks of attention rows, ``(B, 1, 1)``, and columns, ``(B, 1, T)``, that belong to real tokens."""
         return torch.ones_like(mask[:, :1]).unsqueeze(1), mask.unsqueeze(1)
 
-    def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
+    def explained(self, attention: Mapping[str, Tensor], texts: Inputs, predicted: Tensor) -> Tensor:
         """Return the mean cross-attention ``(B, T)``, over heads and layers, of the decoder step that decides the class."""
         return torch.stack([each.mean(dim=1).squeeze(1) for each in attention.values()]).mean(dim=0)
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        return self.decode(self.encode(tokens, mask), mask.to(self.embeddings.weight.dtype))
+    def forward(self, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
+        return self.decode(self.encode(tokens, mask), mask.to(self.embeddings.weight.dtype), **beside)
 
-    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+    def decode(self, hidden: Tensor, weights: Tensor, **beside: Tensor) -> Tensor:
         """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens whose ``weights (B, T)`` are 0 are masked.
 
         A classifier's decoder reads the same embeddings again, shifted by one position to the right.
         """
         if self._answers:
-            return super().decode(hidden, weights)
-        shifted = hidden[:, :-1, : self.embeddings.embedding_dim]
+            return super().decode(hidden, weights, **beside)
+        shifted = hidden[:, :-1]
 
         def again(_table: nn.Module, _tokens: Any, own: Tensor) -> Tensor:
             return torch.cat([own[:, :1], shifted], dim=1)
 
         with embeddings_of(self.model.get_decoder()).register_forward_hook(again):
-            return super().decode(hidden, weights)
+            return super().decode(hidden, weights, **beside)
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
         if not self._answers:

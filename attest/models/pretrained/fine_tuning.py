@@ -79,13 +79,13 @@ class FineTunedClassifier(PretrainedNetwork):
     def _attention(self) -> list[AttentionCall]:
         return [cast(AttentionCall, call) for call in self.calls]
 
-    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def encode(self, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
         return super().encode(self._own(tokens), mask)
 
-    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+    def decode(self, hidden: Tensor, weights: Tensor, **beside: Tensor) -> Tensor:
         return self.decided(super().decode(hidden, weights))
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
         with torch.autocast(mask.device.type, torch.bfloat16, enabled=self.training and mask.is_cuda):
             logits = super().forward(self._own(tokens), mask)
         return self.decided(logits.float())

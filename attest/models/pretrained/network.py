@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from attest.core.attention import Uniform
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded
 from attest.core.errors import AttestError, refusing
-from attest.core.kinds import CHOICE, LABELS, NUMBER, Kind
+from attest.core.kinds import CHOICE, LABELS, NUMBER, SPANS, Kind
 from attest.core.memory import in_evaluation_mode
+from attest.models.inputs import Inputs
 from attest.models.layers_observed import beginning_at
 from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 UNREACHED = "none of its softmax calls returns, for each token, attention weights over all tokens of the text"
-DIGIT, DIGITS = 128, 3
-"""The base in which token types and labels are written beside embeddings, since bfloat16 counts to 256 without gaps; and how
-many digits they have there, which are enough for two million numbers."""
 LENGTH = 5
 """The number of tokens in the example text with which a model is inspected."""
 COPIES, LONGER = 3, (1, 2, 3)
@@ -59,16 +57,15 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             ``(B, T, K)``; the caller puts it into evaluation mode.
         padding: the token id at padding.
         masked: the token id that replaces an erased token; None for the mask id of Attest's data.
-        segments: the number of token types that the model takes; 1 if it takes none.
-        kind: what the model decides; None for what the name of its class says. If it decides each label independently, each
-            text asks about one label, and the logits ``(B, 1)`` are the input of one sigmoid.
+        typed: whether it reads the type of each token, ``token_type_ids`` int64 ``(B, T)``, beside the tokens.
+        kind: what the model decides; None for what the name of its class says. If it decides each label independently, it
+            is ``asked`` about one label of each text, and the logits ``(B, 1)`` are the input of one sigmoid.
         squashed: whether the one number that the model predicts is the sigmoid of its logit.
 
     A model of multiple choice reads one choice of each text. The network returns the logits of all choices, ``(B, C)``, and
-    takes those of the other choices from ``choices``; while ``choices`` is None, it returns one logit, ``(B, 1)``.
+    takes those of the other choices from ``choices``, where ``asked`` is the number of the text.
 
-    Token types, and the label or text that is asked about, are part of the token ids, so that an experiment moves them with
-    their token: ``token + rows * (type + segments * label)``, where ``rows`` is the number of embeddings.
+    Without ``asked``, int64 ``(B,)``, the logits are those of all labels, ``(B, L)``, or of the one choice, ``(B, 1)``.
 
     Raises:
         AttestError: the model's attention cannot be reached, or does not go from token to token of the text.
@@ -79,27 +76,27 @@ class PretrainedNetwork(UniformPooling, nn.Module):
     """``encode`` only embeds tokens, so there are no hidden states of the encoder to ask about."""
     holds_a_model = True
     """Reports name this network by the class of ``model``."""
+    asks = "asked"
+    """The column that says what is asked about a text; the model itself does not read it."""
 
     def __init__(
         self,
         model: Any,
         padding: int = 0,
         masked: int | None = None,
-        segments: int = 1,
+        typed: bool = False,
         kind: Kind | None = None,
         squashed: bool = False,
     ) -> None:
         super().__init__()
         self.kind = kind_of_class(type(model).__name__) if kind is None else kind
         """What the model decides."""
-        self.labels = int(model.config.num_labels) if self.kind == LABELS else 0
-        """The number of labels that the model decides independently; 0 if it decides otherwise."""
         self.number = OneNumber() if self.kind == NUMBER else None
         """The scale of the one number that the model predicts, ``(B, 1)``; None if it decides otherwise."""
-        self.masked, self.segments, self._squashed = masked, segments, squashed
+        self.masked, self.typed, self._squashed = masked, typed, squashed
         self.model, self.padding = model, padding
         self.choices: Choices | None = None
-        """The logits of all choices of each text, once they are known; ``labels`` is then the number of texts."""
+        """The logits of all choices of each text, once they are known."""
         self.calls = nn.ModuleList()
         self.current = self._forward_pass()
         """The forward pass that the model is in."""
@@ -116,29 +113,23 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         """Return the numbers of the softmaxes that are attention; None for models that use ``AttentionInterface``."""
         return self.current.attends_at
 
-    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``.
+    @property
+    def reads_beside(self) -> tuple[str, ...]:
+        """Return the names of the columns that it reads beside the tokens of a text."""
+        asked = {LABELS: ("asked",), CHOICE: ("asked",), SPANS: ("roles",)}
+        return (("token_type_ids",) if self.typed else ()) + asked.get(self.kind, ())
 
-        If the ids contain token types or labels, the three last columns are the digits of ``type + segments * label`` in base
-        128, the lowest first, which bfloat16 represents exactly.
-        """
-        embedded = self.embeddings(self._plain(tokens).where(mask, self.padding))
-        if not self._noted:
-            return embedded
-        beside = tokens // self.rows
-        digits = torch.stack([beside // DIGIT**place % DIGIT for place in range(DIGITS)], dim=-1)
-        return torch.cat([embedded, digits.to(embedded)], dim=-1)
+    def encode(self, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
+        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``."""
+        return self.embeddings(tokens.where(mask, self.padding))
 
-    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+    def decode(self, hidden: Tensor, weights: Tensor, **beside: Tensor) -> Tensor:
         """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens whose ``weights (B, T)`` are 0 are masked in every layer.
 
         The model gets token ids, and ``hidden`` then replaces their embeddings: many models give other results for embeddings.
         """
         mask = weights > 0
         tokens = torch.where(self._has_padding(mask), self.padding, self._plain_ids[0])
-        if self._noted:
-            hidden, digits = hidden[..., :-DIGITS], hidden[..., -DIGITS:].long().unbind(dim=-1)
-            tokens = tokens + self.rows * sum(digit * DIGIT**place for place, digit in enumerate(digits))
         waiting = [hidden.clone()]  # which some models scale in place
 
         def replace_first(_table: nn.Module, _tokens: Any, own: Tensor) -> Tensor:
@@ -153,62 +144,48 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             return waiting.pop()
 
         with self.embeddings.register_forward_hook(replace_first):
-            return self.logits_of(mask, input_ids=tokens)
+            return self.logits_of(mask, input_ids=tokens, **beside)
 
     def _has_padding(self, mask: Tensor) -> Tensor:
         """Return which tokens are padding, bool ``(B, T)``: those after the last real token."""
         return last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
         """Map token ids and mask ``(B, T)`` to logits: ``(B, C)`` for texts, or ``(B, T, K)`` for tokens."""
         if padding_of(self.model) is None:  # it takes no token for padding, also not ours
-            return self.decode(self.encode(tokens, mask), mask.to(self.embeddings.weight.dtype))
-        return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
+            return self.decode(self.encode(tokens, mask), mask.to(self.embeddings.weight.dtype), **beside)
+        return self.logits_of(mask, input_ids=tokens.where(mask, self.padding), **beside)
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
         """Return the logits of the unchanged model for token ids and for all other inputs from its tokenizer.
 
         Args:
             tokens, mask: ``(B, T)``.
-            given: all further inputs from the tokenizer, ``(B, T)`` each; inputs that the model does not take are left out.
+            given: the columns of ``reads_beside``, and all further inputs from the tokenizer, ``(B, T)`` each; inputs that the
+                model does not take are left out.
         """
         self.current.begin(mask)
-        taken = inspect.signature(self.model.forward).parameters
-        told = {"input_ids": self._plain(tokens).where(mask, self.padding), "attention_mask": mask.long()}
-        if self.segments > 1:
-            told["token_type_ids"] = (tokens // self.rows % self.segments).where(mask, 0)
+        asked, taken = given.get(self.asks), inspect.signature(self.model.forward).parameters
+        told = self._with_types(input_ids=tokens.where(mask, self.padding), attention_mask=mask.long())
         told |= {name: values for name, values in given.items() if name in taken}
         reads_many = padding_of(self.model) is not None
         if reads_many or not type(self.model).__name__.endswith("ForSequenceClassification"):
-            return self._asked(self._logits_in(self.model(**self._one_of_many(told), return_dict=True)), tokens)
+            return self._asked(self._logits_in(self.model(**self._one_of_many(told), return_dict=True)), asked)
         alone = [self.model(**{name: each[row : row + 1, :length] for name, each in told.items()}, return_dict=True).logits
                  for row, length in enumerate(mask.sum(dim=-1).tolist())]  # fmt: skip
-        return self._asked(torch.cat(alone), tokens)
+        return self._asked(torch.cat(alone), asked)
 
-    def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
-        """Copy the token types and labels that are encoded in the ids ``tokens`` into the ids ``others``; return these."""
-        return others + tokens - tokens % self.rows if self._noted else others
+    def _with_types(self, **inputs: Tensor) -> dict[str, Tensor]:
+        """Return inputs with the type 0 for each token, where the model reads types and no others are given."""
+        return ({"token_type_ids": torch.zeros_like(inputs["input_ids"])} if self.typed else {}) | inputs
 
-    @property
-    def rows(self) -> int:
-        """Return the size of the vocabulary."""
-        return len(self.embeddings.weight)
-
-    def _plain(self, tokens: Tensor) -> Tensor:
-        return tokens % self.rows if self._noted else tokens
-
-    @property
-    def _noted(self) -> bool:
-        return self.segments > 1 or self.labels > 0
-
-    def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return logits: ``(B, 1)`` for a number or the label encoded in the ids, ``(B, C)`` for classes or choices."""
-        if not self.labels:
+    def _asked(self, logits: Tensor, asked: Tensor | None) -> Tensor:
+        """Return logits: ``(B, 1)`` for a number or the label that is asked about, ``(B, C)`` for classes or choices."""
+        if asked is None:
             return logits.sigmoid() if self._squashed else logits
-        asked = (tokens // (self.rows * self.segments)).amax(dim=-1, keepdim=True)
         if self.choices is None:
-            return logits.gather(-1, asked)
-        return self.choices.logits[asked[:, 0]].to(logits).scatter(-1, self.choices.made[asked], logits)
+            return logits.gather(-1, asked.unsqueeze(-1))
+        return self.choices.logits[asked].to(logits).scatter(-1, self.choices.made[asked].unsqueeze(-1), logits)
 
     def _one_of_many(self, told: dict[str, Any]) -> dict[str, Any]:
         """Reshape the inputs of a multiple-choice model from ``(B, T)`` to ``(B, 1, T)``: one choice for each text."""
@@ -265,7 +242,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         """Return whether the network is a decoder: no token attends to a later one, and the last token decides."""
         return self.decides_by == "last" and all(call.causal for call in self.calls)
 
-    def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
+    def from_the_last(self, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Callable[[Tensor], Tensor] | None:
         """Run each text once; return a function that runs only its last token again, or None if this is impossible.
 
         Args:
@@ -274,19 +251,19 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             A function of rows, int64 ``(R,)``, that returns their logits ``(R, C)`` under all interventions on the last row of
             attention; None if earlier tokens would change too, or if the model cannot read one token at its place.
         """
-        return last_token_of(self, tokens, mask) if self.looks_back and self.attends_at is None else None
+        return last_token_of(self, Inputs(tokens, mask, beside)) if self.looks_back and self.attends_at is None else None
 
     @cached_property
     def blocks(self) -> Mapping[str, nn.Module]:
         """Return the layers at which a forward pass can start, by name; empty if a pass from a layer gives other logits."""
         return dict(zip(attending(self), blocks_of(self, self.some_tokens()), strict=False))
 
-    def through(self, layer: int, hidden: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+    def through(self, layer: int, hidden: Tensor, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
         """Compute the output of layer number ``layer``, counted from 0, for its input ``hidden (B, T, H)``."""
         blocks, found = list(self.blocks.values()), []
         looking = blocks[layer].register_forward_hook(lambda _block, _inputs, output: found.append(output))
         with looking, beginning_at(self.current, blocks, layer, hidden, alone=True):
-            self(tokens, mask)
+            self(tokens, mask, **beside)
         return found[0] if self.current.beside is None else found[0][0]
 
     @property
@@ -295,23 +272,23 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         return self.looks_back and self.attends_at is None and self.kind != CHOICE and not self._touched
 
     @torch.no_grad()
-    def remembering(self, tokens: Tensor, mask: Tensor) -> Any:
+    def remembering(self, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Any:
         """Compute and return the keys and values of texts ``(B, T)``, as a cache for ``going_on``."""
         from transformers.cache_utils import DynamicCache
 
         memory: Any = DynamicCache()
-        self.logits_of(mask, input_ids=tokens.where(mask, self.padding), past_key_values=memory)
+        self.logits_of(mask, input_ids=tokens.where(mask, self.padding), past_key_values=memory, **beside)
         return memory
 
     @torch.no_grad()
-    def going_on(self, memory: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor) -> Tensor:
+    def going_on(self, memory: Any, texts: Tensor, begin: int, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
         """Return logits ``(N, C)`` of changed texts ``(N, T)``; their first ``begin`` tokens are cached in ``memory``."""
         from transformers.cache_utils import DynamicCache
 
         before: Any = DynamicCache([(layer.keys[texts, :, :begin], layer.values[texts, :, :begin]) for layer in memory.layers])
         behind = torch.arange(mask.shape[-1], device=mask.device) > last_real(mask).unsqueeze(-1)
-        told = tokens.masked_fill(behind, self.padding)[:, begin:]
-        return self.logits_of(mask, input_ids=told, past_key_values=before)
+        read = Inputs(tokens.masked_fill(behind, self.padding), mask, beside).of_tokens(lambda column: column[:, begin:])
+        return self.logits_of(mask, input_ids=read.tokens, past_key_values=before, **read.beside)
 
     @contextmanager
     def untouched(self) -> Iterator[None]:
@@ -325,21 +302,9 @@ class PretrainedNetwork(UniformPooling, nn.Module):
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         """Return the logits for ``inputs``, such as ``input_ids``, with a mask of real tokens, bool ``(B, T)``."""
         self.current.begin(mask)
-        tokens = inputs["input_ids"]
-        inputs["input_ids"] = self._plain(tokens)
-        if self.segments > 1:
-            inputs["token_type_ids"] = tokens // self.rows % self.segments
+        asked = inputs.pop(self.asks, None)
         with self._hook_points():
-            return self._asked(self._own_logits(mask, **inputs), tokens)
-
-    @torch.no_grad()
-    def all_labels(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logit of every label, ``(B, L)``, of a model that decides each label independently."""
-        labels, self.labels = self.labels, 0
-        try:
-            return self(tokens, mask)
-        finally:
-            self.labels = labels
+            return self._asked(self._own_logits(mask, **self._with_types(**inputs)), asked)
 
     def _own_logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         options: dict[str, Any] = {"attention_mask": mask.long(), "return_dict": True} | inputs

@@ -35,22 +35,20 @@ class PlainNetwork(PretrainedNetwork):
             shape. Its mask may be True at real tokens or at padding. If its attribute ``kind`` is ``NUMBER``, the one logit
             is a number; else it is that of a sigmoid.
         padding, masked: as in ``PretrainedNetwork``.
-        segments: the number of token types that it takes as ``token_type_ids``, which are then part of the ids; 1 for none.
+        typed: whether it takes the types of tokens as ``token_type_ids``.
     Raises:
         AttestError: the module cannot be called in this way, its attention cannot be reached, or padding changes its logits.
     """
 
-    def itself(self, tokens: Tensor, mask: Tensor, **_given: Tensor) -> Tensor:
-        inputs = {"input_ids": self._plain(tokens).where(mask, self.padding)}
-        if self.segments > 1:
-            inputs["token_type_ids"] = (tokens // self.rows).where(mask, 0)
-        return self._own_logits(mask, **inputs)
+    def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
+        beside = {name: given[name] for name in self.reads_beside if name in given}
+        return self._own_logits(mask, **self._with_types(input_ids=tokens.where(mask, self.padding), **beside))
 
     def _has_padding(self, mask: Tensor) -> Tensor:
         return ~mask  # some modules find padding by token id
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
+    def forward(self, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
+        return self.logits_of(mask, input_ids=tokens.where(mask, self.padding), **beside)
 
     def _own_logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         tokens = inputs.pop("input_ids")

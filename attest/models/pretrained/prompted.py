@@ -109,7 +109,7 @@ class PromptEncoder(Encoder):
         self.prompt = prompt
         self.options = begun_once(tokenizer, prompt.about("a text"))
 
-    def __call__(self, text: str) -> list[int]:
+    def columns(self, text: str) -> dict[str, list[int]]:
         if not isinstance(text, str):
             raise AttestError(
                 f"a prompt asks about one text, but a text is a {type(text).__name__} of {len(text)} parts; expected strings. "
@@ -121,7 +121,7 @@ class PromptEncoder(Encoder):
                 f"the prompt about the text {text[:20]!r} has {len(ids)} tokens, and the model reads at most {self.longest}; "
                 "expected a shorter prompt. Shorten the text or leave it out."
             )
-        return ids
+        return {"token_ids": ids}
 
     def everything(self, texts: Sequence[str]) -> dict[str, list[list[int]]]:
         return super().everything([self.prompt.about(text) for text in texts])

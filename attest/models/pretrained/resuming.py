@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from attest.core.memory import in_evaluation_mode
 from attest.core.rounding import rounding
+from attest.models.inputs import Inputs
 from attest.models.layers_observed import beginning_at, entering
 from attest.models.observation import hooked
 from attest.models.pretrained.calls import AttentionCall, Memory, last_real
@@ -36,7 +37,7 @@ class Resumable(Protocol):
     @property
     def blocks(self) -> Mapping[str, nn.Module]: ...
 
-    def __call__(self, tokens: Tensor, mask: Tensor) -> Tensor: ...
+    def __call__(self, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Tensor: ...
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor: ...
 
@@ -106,20 +107,20 @@ def _recalling(kept: Kept, rows: Tensor, places: Tensor) -> Memory:
 
 
 @torch.no_grad()
-def last_token_of(network: Resumable, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
+def last_token_of(network: Resumable, texts: Inputs) -> Callable[[Tensor], Tensor] | None:
     """Return a function that runs only the last token of each text; see ``PretrainedNetwork.from_the_last``."""
     if "position_ids" not in inspect.signature(network.model.forward).parameters:
         return None
-    kept, places = [Kept() for _ in network.calls], last_real(mask)
+    kept, places = [Kept() for _ in network.calls], last_real(texts.mask)
     with _remembering(network, kept), entering({} if _tampered(network) else network.blocks) as inputs:
-        clean = network(tokens, mask)
-    everyone = torch.arange(len(tokens), device=tokens.device)
+        clean = texts.read_by(network)
+    everyone = torch.arange(len(places), device=places.device)
     entered = [hidden[everyone, places].unsqueeze(1) for hidden in inputs.values()]
 
     @torch.no_grad()
     def again(rows: Tensor) -> Tensor:
         at = places[rows]
-        one = torch.ones_like(rows, dtype=torch.bool).unsqueeze(-1)
+        last = texts.rows(rows).at(at.unsqueeze(-1))
         layer = min(_tampered(network), default=0)
         begun = (
             beginning_at(network.current, [*network.blocks.values()], layer, entered[layer][rows])
@@ -127,7 +128,7 @@ def last_token_of(network: Resumable, tokens: Tensor, mask: Tensor) -> Callable[
             else nullcontext()
         )
         with _remembering(network, [_recalling(each, rows, at) for each in kept]), begun:
-            return network.logits_of(one, input_ids=tokens[rows, at].unsqueeze(-1), position_ids=at.unsqueeze(-1))
+            return network.logits_of(last.mask, input_ids=last.tokens, position_ids=at.unsqueeze(-1), **last.beside)
 
     close = rounding(clean.dtype)  # beyond, another token was read
     return again if torch.allclose(again(everyone), clean, rtol=close, atol=close) else None

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from attest.models.inputs import Inputs
 from attest.models.pretrained.network import PretrainedNetwork
 
 LONGEST_ANSWER = 30
@@ -33,45 +34,38 @@ class Span(NamedTuple):
 class SpanNetwork(PretrainedNetwork):
     """A Transformer that answers a question by selecting a span of a passage.
 
-    The role of a token in the answer is part of its id, so that it moves with the token. An answer whose first or last token
-    is erased cannot be given. While ``knows_answers`` is False, logits are those of the model, ``(B, T, 2)``.
+    It reads the role of each token in the answer, ``roles`` int64 ``(B, T)``, beside the tokens. An answer whose first or last
+    token is erased cannot be given. Without ``roles`` logits are those of the model, ``(B, T, 2)``.
     """
 
-    knows_answers = False
-    """Whether the answers are marked in the token ids."""
-
-    @property
-    def _noted(self) -> bool:
-        return True
+    asks = "roles"
 
     def _logits_in(self, output: Any) -> Tensor:
         return torch.stack([output.start_logits, output.end_logits], dim=-1)
 
-    def marked(self, tokens: Tensor, passage: Tensor, answer: Span) -> Tensor:
-        """Return token ids ``(B, T)`` that also say which tokens belong to the passage and to the answer."""
-        places = torch.arange(tokens.shape[-1], device=tokens.device)
-        begins, ends = (places == each.unsqueeze(-1) for each in answer)
-        marks = passage.long().masked_fill(begins, BEGINS).masked_fill(ends, ENDS).masked_fill(begins & ends, WHOLE)
-        return tokens + self.rows * self.segments * marks
-
-    def answered(self, tokens: Tensor, mask: Tensor, passage: Tensor) -> Span:
+    def answered(self, texts: Inputs, passage: Tensor) -> Span:
         """Find in each passage, bool ``(B, T)``, the span with the largest sum of start and end logits."""
-        found = _sums(self(tokens, mask), passage)
-        best = found.flatten(1).argmax(dim=-1)
-        return Span(best // tokens.shape[-1], best % tokens.shape[-1])
+        best = _sums(texts.read_by(self), passage).flatten(1).argmax(dim=-1)
+        return Span(best // passage.shape[-1], best % passage.shape[-1])
 
-    def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
-        """Return two logits, ``(B, 2)``: of the best other answer, then of the answer that ``marked`` encoded in the ids."""
-        marks = tokens // (self.rows * self.segments)
-        if not self.knows_answers:
+    def _asked(self, logits: Tensor, roles: Tensor | None) -> Tensor:
+        """Return two logits, ``(B, 2)``: of the best other answer, then of the answer that ``roles`` mark."""
+        if roles is None:
             return logits
-        marks = marks * self.current.real
-        sums = _sums(logits, marks > 0)
-        begins, ends = (marks == BEGINS) | (marks == WHOLE), (marks == ENDS) | (marks == WHOLE)
+        roles = roles * self.current.real
+        sums = _sums(logits, roles > 0)
+        begins, ends = (roles == BEGINS) | (roles == WHOLE), (roles == ENDS) | (roles == WHOLE)
         same = begins.unsqueeze(-1) & ends.unsqueeze(-2)
         given = sums.masked_fill(~same, NO_SPAN).flatten(1).amax(dim=-1)
         other = sums.masked_fill(same, NO_SPAN).flatten(1).amax(dim=-1)
         return torch.stack([other.clamp_min(NO_SPAN / 2), given], dim=-1)
+
+
+def roles_in(passage: Tensor, answer: Span) -> Tensor:
+    """Return which tokens belong to the passage, bool ``(B, T)``, and to the answer: int64 ``(B, T)``, 0 for no role."""
+    places = torch.arange(passage.shape[-1], device=passage.device)
+    begins, ends = (places == each.unsqueeze(-1) for each in answer)
+    return passage.long().masked_fill(begins, BEGINS).masked_fill(ends, ENDS).masked_fill(begins & ends, WHOLE)
 
 
 def _sums(logits: Tensor, passage: Tensor) -> Tensor:

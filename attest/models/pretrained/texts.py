@@ -168,22 +168,24 @@ class Encoder:
         self.tokenizer, self.longest = tokenizer, longest_read(model, tokenizer)
         self.tagging = False
         """Whether a list of two strings is a sentence of two words, and not a pair of texts."""
-        self.rows = 0
-        """The number of the model's token ids, if ids also contain token types; see ``PretrainedNetwork``."""
         taken = "token_type_ids" in inspect.signature(model.forward).parameters
         told = tokenizer("a", "a").get("token_type_ids") if taken else None
-        self.segments = 1 if told is None else max(told) + 1
-        """The number of token types that the tokenizer distinguishes; 1 if the model takes none."""
+        self.typed = told is not None and max(told) > 0
+        """Whether the tokenizer distinguishes types of tokens, and the model takes them."""
         self.cut = 0
         self.options: dict[str, Any] = {}
         """What the tokenizer is told besides the text."""
 
     def __call__(self, text: Any) -> list[int]:
-        """Return the token ids of a text with special tokens; they also encode token types if the model takes them."""
+        """Return the token ids of a text with special tokens."""
+        return self.columns(text)["token_ids"]
+
+    def columns(self, text: Any) -> dict[str, list[int]]:
+        """Return ``token_ids`` of a text with special tokens and, if the model takes them, their ``token_type_ids``."""
         read = self._read(text, truncation=True, max_length=self.longest)
         ids = read["input_ids"]
         self.cut += len(ids) == self.longest and len(self._read(text)["input_ids"]) > self.longest
-        return [id + self.rows * type for id, type in zip(ids, read["token_type_ids"], strict=True)] if self.rows else ids
+        return {"token_ids": ids} | ({"token_type_ids": read["token_type_ids"]} if self.typed else {})
 
     def _read(self, text: Any, **options: Any) -> Any:
         given = text if is_pair(text) else (text,)
@@ -219,8 +221,7 @@ class Encoder:
     @property
     def words(self) -> Sequence[str]:
         """Return the text that is displayed for each token id."""
-        known = shown_tokens(self.tokenizer, range(self.rows or len(self.tokenizer)))
-        return known * self.segments if self.rows else known
+        return shown_tokens(self.tokenizer, range(len(self.tokenizer)))
 
     def tell_of_cuts(self, texts: int) -> None:
         """Warn with the number of shortened texts, if there are any."""

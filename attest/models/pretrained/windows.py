@@ -19,6 +19,7 @@ from attest.core.attention.rollout import attention_rollout
 from attest.core.errors import AttestError
 from attest.core.kinds import NUMBER, TAGS
 from attest.core.measures import probabilities
+from attest.models.inputs import Inputs
 from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
@@ -137,8 +138,8 @@ class WindowedNetwork(UniformPooling, nn.Module):
                 "where the model decides; expected an encoder. Leave window= out."
             )
         self.network, self.windows, self.pooled = network, windows, pooled
-        self.padding, self.masked, self.rows = network.padding, network.masked, network.rows
-        self.segments, self.labels, self.kind = network.segments, network.labels, network.kind
+        self.padding, self.masked = network.padding, network.masked
+        self.kind, self.reads_beside = network.kind, network.reads_beside
 
     @property
     def decides(self) -> str:
@@ -175,39 +176,32 @@ class WindowedNetwork(UniformPooling, nn.Module):
         """Return whether tokens of a window may attend to one another in every layer."""
         return self.network.attends_everywhere
 
-    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def encode(self, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` of whole texts to input embeddings ``(B, T, H)``."""
         return self.network.encode(tokens, mask)
 
-    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+    def decode(self, hidden: Tensor, weights: Tensor, **beside: Tensor) -> Tensor:
         """Map embeddings ``(B, T, H)`` to logits ``(B, C)``; tokens whose ``weights (B, T)`` are 0 are masked."""
 
         def of_windows(places: Places) -> Tensor:
             rows = torch.arange(len(hidden), device=hidden.device)[:, None, None]
-            return self.network.decode(hidden[rows, places.tokens].flatten(0, 1), places.real.flatten(0, 1).to(weights))
+            read = hidden[rows, places.tokens].flatten(0, 1), places.real.flatten(0, 1).to(weights)
+            return self.network.decode(*read, **_in_windows(beside, places))
 
         return self._together(weights > 0, of_windows)
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
         """Map token ids and mask ``(B, T)`` to logits ``(B, C)``."""
-        return self._together(mask, self._reading(tokens, self.network))
+        return self._together(mask, self._reading(tokens, **beside))
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
         """Return the logits ``(B, C)`` of the model without hook points; it reads each text in windows."""
 
         def of_windows(places: Places) -> Tensor:
-            told = {name: self._in_windows(each, places) for name, each in given.items()}
-            return self.network.itself(self._in_windows(tokens, places), places.real.flatten(0, 1), **told)
+            told = _in_windows({"tokens": tokens} | given, places)
+            return self.network.itself(mask=places.real.flatten(0, 1), **told)
 
         return self._together(mask, of_windows)
-
-    def all_labels(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logit of every label, ``(B, L)``, of a model that decides each label independently."""
-        return self._together(mask, self._reading(tokens, self.network.all_labels))
-
-    def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
-        """Copy token types and labels into the ids ``others``, as ``PretrainedNetwork.written_over`` does."""
-        return self.network.written_over(tokens, others)
 
     def sides(self, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return which rows and which columns of each window's attention belong to real tokens, both bool ``(B, W, L)``."""
@@ -215,7 +209,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
         real = places.real & places.there.unsqueeze(-1)
         return real, places.real
 
-    def explained(self, attention: Mapping[str, Tensor], tokens: Tensor, mask: Tensor, predicted: Tensor) -> Tensor:
+    def explained(self, attention: Mapping[str, Tensor], texts: Inputs, predicted: Tensor) -> Tensor:
         """Return the attention rollout ``(B, T)``: a sum over windows, weighted by their share in the decision.
 
         If ``pooled`` is a mean, the windows of a text have equal shares; for ``max``, the window with the largest logit of the
@@ -225,31 +219,27 @@ class WindowedNetwork(UniformPooling, nn.Module):
             attention: ``(B, W N, L, L)`` of each layer.
             predicted: classes, int64 ``(B,)``.
         """
-        places = self.windows.places(mask)
+        places = self.windows.places(texts.mask)
         maps = {name: each.unflatten(1, (places.there.shape[1], -1)).flatten(0, 1) for name, each in attention.items()}
-        begins = self.network.deciding(places.real.flatten(0, 1)) * self._shares(tokens, mask, places, predicted).view(-1, 1)
+        begins = self.network.deciding(places.real.flatten(0, 1)) * self._shares(texts, places, predicted).view(-1, 1)
         found = attention_rollout(maps, begins).unflatten(0, places.there.shape)
-        joined = found.new_zeros(mask.shape)
+        joined = found.new_zeros(texts.mask.shape)
         return joined.scatter_add_(-1, places.tokens.flatten(1), found.where(places.real, 0).flatten(1))
 
     @torch.no_grad()
-    def _shares(self, tokens: Tensor, mask: Tensor, places: Places, predicted: Tensor) -> Tensor:
+    def _shares(self, texts: Inputs, places: Places, predicted: Tensor) -> Tensor:
         """Return the share of each window in the decision, ``(B, W)``; the shares of a text sum to 1."""
         if self.pooled != "max":
             return places.there / places.there.sum(dim=-1, keepdim=True)
-        logits = self._reading(tokens, self.network)(places).unflatten(0, places.there.shape)
+        logits = self._reading(texts.tokens, **texts.beside)(places).unflatten(0, places.there.shape)
         one = logits.shape[-1] == 1  # of a sigmoid, which both classes have in common
         asked = torch.zeros_like(predicted) if one else predicted
         own = logits.gather(-1, asked[:, None, None].expand(-1, logits.shape[1], 1)).squeeze(-1)
         largest = own.masked_fill(~places.there, -torch.inf).argmax(dim=-1)
         return functional.one_hot(largest, places.there.shape[1]).to(torch.get_default_dtype())
 
-    def _reading(self, tokens: Tensor, reads: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Places], Tensor]:
-        return lambda places: reads(self._in_windows(tokens, places), places.real.flatten(0, 1))
-
-    def _in_windows(self, values: Tensor, places: Places) -> Tensor:
-        """Copy values of tokens ``(B, T)`` into the windows that contain the tokens, ``(B W, L)``."""
-        return values.unsqueeze(1).expand(-1, places.tokens.shape[1], -1).gather(-1, places.tokens).flatten(0, 1)
+    def _reading(self, tokens: Tensor, **beside: Tensor) -> Callable[[Places], Tensor]:
+        return lambda places: self.network(mask=places.real.flatten(0, 1), **_in_windows({"tokens": tokens} | beside, places))
 
     def _together(self, mask: Tensor, of_windows: Callable[[Places], Tensor]) -> Tensor:
         """Combine the logits ``(B W, C)`` of windows into the logits ``(B, C)`` of their texts."""
@@ -273,6 +263,17 @@ class WindowedNetwork(UniformPooling, nn.Module):
         return logarithms[..., 1:] - logarithms[..., :1] if logits.shape[-1] == 1 else logarithms
 
 
+def _in_windows(columns: Mapping[str, Tensor], places: Places) -> dict[str, Tensor]:
+    """Copy columns of tokens ``(B, T)`` into the windows that contain the tokens, ``(B W, L)``; those of texts ``(B W,)``."""
+    count = places.tokens.shape[1]
+    return {
+        name: each.repeat_interleave(count)
+        if each.ndim == 1
+        else each.unsqueeze(1).expand(-1, count, -1).gather(-1, places.tokens).flatten(0, 1)
+        for name, each in columns.items()
+    }
+
+
 def windowed(
     network: PretrainedNetwork, tokenizer: Any, longest: int, window: int, stride: int, pooled: Any
 ) -> WindowedNetwork:
@@ -292,8 +293,8 @@ def require_own_windows(network: WindowedNetwork, tokenizer: Any, texts: list[st
     windows = network.windows
     places = windows.places(mask)
     rows = torch.arange(len(tokens))[:, None, None]
-    plain = (tokens % network.rows)[rows, places.tokens].tolist()
-    for text, ids, real, there in zip(texts, plain, places.real.tolist(), places.there.tolist(), strict=True):
+    read = tokens[rows, places.tokens].tolist()
+    for text, ids, real, there in zip(texts, read, places.real.tolist(), places.there.tolist(), strict=True):
         told = tokenizer(text, truncation=True, max_length=windows.window, stride=windows.stride,
                          return_overflowing_tokens=True, verbose=False)["input_ids"]  # fmt: skip
         ours = [[id for id, is_real in zip(row, kept, strict=True) if is_real]

@@ -115,30 +115,27 @@ def test_texts_without_choices_are_refused(model, tokenizer, texts, snapshot):
 class Letters:
     """Reads a pair of texts as one token each."""
 
-    segments = 2
-
-    def __call__(self, pair):
-        return [2, *(4 + len(each) for each in pair), 3]
+    def columns(self, pair):
+        return {"token_ids": [2, *(4 + len(each) for each in pair), 3]}
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
 def test_each_of_many_texts_is_asked_about_by_its_own_number(kind):
-    """The number of a text goes through the steps beside its embeddings, and bfloat16 has gaps above 256."""
-    network, count = PretrainedNetwork(made(AutoModelForMultipleChoice).to(kind), 0, 4, 2), 20_000
+    """A number that went through the steps among embeddings would be rounded: bfloat16 has gaps above 256."""
+    network, count = PretrainedNetwork(made(AutoModelForMultipleChoice).to(kind), 0, 4), 2_000_000
     table = torch.rand(count, 2, generator=torch.Generator().manual_seed(0))
     network.choices = Choices(table, torch.zeros(count, dtype=torch.int64))
-    network.labels = count
     texts = torch.arange(count - 4000, count)
-    tokens = torch.tensor([[2, 5, 6, 3]]) + network.rows * 2 * texts.unsqueeze(-1)
-    others = network.decode(network.encode(tokens, tokens > 0), torch.ones(tokens.shape, dtype=kind))[:, 1]
+    tokens = torch.tensor([[2, 5, 6, 3]]).expand(len(texts), -1)
+    others = network.decode(network.encode(tokens, tokens > 0), torch.ones(tokens.shape, dtype=kind), asked=texts)[:, 1]
     assert torch.equal(others, table[texts, 1].to(kind))
 
 
 @pytest.mark.whole("it reads 40,000 texts")
 def test_many_texts_are_taken(model):
     texts = [("a" * (1 + place % 5), ["b", "bbb"]) for place in range(20_000)]
-    network = PretrainedNetwork(model, 0, 4, 2)
+    network = PretrainedNetwork(model, 0, 4)
     assert len(made_choices(network, texts, Letters(), batch_size=4000)) == len(network.choices.logits) == 20_000
     assert torch.equal(network.choices.logits[:5], network.choices.logits[-5:])
 

@@ -21,6 +21,7 @@ from attest.core.memory import budget_kept, set_memory_budget
 from attest.models.networks import TransformerClassifier
 from attest.models.observation import observe
 from attest.models.pretrained.network import PretrainedNetwork
+from tests.experiments.networks import pooling_classifier
 from tests.models.pretrained.tiny import BART, TEXTS, WORDS, batch, tiny
 
 QUICK = {"E1": {}, "E2": {"permutations": 2}, "E3": {"steps": 2, "texts": 2}, "E8": {}, "E9": {"draws": 2}, "E13": {}}
@@ -78,6 +79,16 @@ def test_a_cell_shows_words_and_special_tokens_in_grey(tried):
 def test_hidden_states_that_no_step_hands_on_are_not_asked_about(tried):
     """Everything is read by ``decode``: leaving out a state would read each text once more a token to say what E14 says."""
     assert [name for name in tried.table("E1") if "hidden" in name] == []
+
+
+def test_a_network_of_ones_own_is_given_tokens_and_mask_alone():
+    """Whatever else stands in a batch: ``encode(tokens, mask)`` takes nothing more."""
+    tokens = torch.tensor([[3, 4, 5], [6, 7, 0]])
+    beside = {"token_type_ids": 0 * tokens, "roles": tokens, "asked": torch.arange(2)}
+    tried = attest.trial(
+        pooling_classifier(), [{"token_ids": tokens, "mask": tokens > 0} | beside], {"E14": {}}, progress=False
+    )
+    assert len(tried.table("E14")) == 2
 
 
 @torch.no_grad()

@@ -10,7 +10,7 @@ from attest.app.api.foreign import read_by
 from attest.core.errors import AttestError
 from attest.experiments.erasure.operators import delete, mask_tokens
 from attest.experiments.rows import between_texts
-from attest.models.layers_observed import observe_layers
+from attest.models.layers_observed import layers_of
 from attest.models.observation import observe
 from tests.models.pretrained.tiny import WORDS, tiny
 
@@ -58,8 +58,8 @@ def _untyped(tokenizer):
 
 def observed(model, tokenizer, pair):
     network, encode, *_ = read_by(model, tokenizer, None, None, None)
-    tokens = torch.tensor([encode(pair)])
-    return observe(network, None, tokens, torch.ones_like(tokens, dtype=torch.bool))
+    tokens, types = torch.tensor([[column] for column in encode.columns(pair).values()])
+    return observe(network, None, tokens, torch.ones_like(tokens, dtype=torch.bool), beside={"token_type_ids": types})
 
 
 @torch.no_grad()
@@ -86,10 +86,8 @@ def test_words_of_the_second_text_are_counted_on(typed, tokenizer):
 
 
 def test_attention_within_and_between_the_texts_is_told_apart(typed, tokenizer):
-    network, encode, *_ = read_by(typed, tokenizer, None, None, None)
-    tokens = torch.tensor([encode(PAIRS[0])])
-    layers = observe_layers(network, None, tokens, torch.ones_like(tokens, dtype=torch.bool))
-    which = encode.text_of(PAIRS[0])
+    layers = layers_of(observed(typed, tokenizer, PAIRS[0]))
+    which = read_by(typed, tokenizer, None, None, None)[1].text_of(PAIRS[0])
     found = between_texts(layers, torch.tensor([which]))
     within, between = [], []
     for weights in layers.attention.values():

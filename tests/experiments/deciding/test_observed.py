@@ -46,17 +46,17 @@ def test_words_of_several_tokens_go_together_and_special_tokens_stay():
     assert last == [own[0], 30, 30, own[3], 30, 30, 30, 30, own[8]]
 
 
-def test_token_types_in_ids_of_tokens_stay():
+def test_token_types_beside_tokens_stay():
     model = tiny("bert", type_vocab_size=2)
-    network = PretrainedNetwork(model, 0, segments=2)
+    network = PretrainedNetwork(model, 0, typed=True)
     tokens, mask = batch()
-    noted = torch.where(torch.arange(9) > 3, tokens + network.rows, tokens) * mask
-    texts = texts_of(observe(network, torch.arange(3), noted, mask))
+    types = {"token_type_ids": (torch.arange(9) > 3) * mask.long()}
+    texts = texts_of(observe(network, torch.arange(3), tokens * mask, mask, beside=types))
     assert torch.equal(texts.tokens, tokens * mask)
     found = texts.read(torch.tensor([1]), torch.full((1, 9), 30))
     with torch.no_grad():
         own = model(input_ids=torch.full((1, 9), 30), token_type_ids=(torch.arange(9) > 3).long()[None]).logits
-    decided = texts_of(observe(network, torch.arange(3), noted, mask)).read(torch.tensor([1]), tokens[1:2])
+    decided = texts.read(torch.tensor([1]), tokens[1:2])
     assert float(found) in [pytest.approx(each, abs=1e-5) for each in own.softmax(dim=-1)[0].tolist()]
     assert float(decided) == pytest.approx(float(texts.whole[1]), abs=1e-6)
 

@@ -17,6 +17,7 @@ from attest.experiments.layers.heads import CURVE, SPEC
 from attest.experiments.layers.switching import Heads
 from attest.experiments.layers.tampering import beside_random
 from attest.experiments.registry import suited
+from attest.models.inputs import Inputs
 from attest.models.networks import TransformerClassifier
 from attest.models.pretrained.calls import AttentionCall
 from attest.models.pretrained.network import PretrainedNetwork
@@ -86,7 +87,7 @@ def test_each_head_costs_what_a_plain_loop_with_hooks_says(name):
     network = PretrainedNetwork(loop.model, 0)
     with torch.no_grad():
         seen = observe_layers(network, IDS, tokens, mask)
-    columns = head_ablation(seen, 0, head_means(network, [(tokens, mask)]), draws=2)
+    columns = head_ablation(seen, 0, head_means(network, [Inputs(tokens, mask)]), draws=2)
     for row, text in enumerate(loop.texts):
         clean = loop.without(text, []).detach()
         own = lead(clean)
@@ -124,7 +125,7 @@ def test_a_head_looks_at_the_token_without_which_the_decision_moves_furthest(nam
     network = PretrainedNetwork(model, 0)
     with torch.no_grad():
         seen = observe_layers(network, IDS, tokens, mask)
-    columns = head_ablation(seen, 0, head_means(network, [(tokens, mask)]), draws=1)
+    columns = head_ablation(seen, 0, head_means(network, [Inputs(tokens, mask)]), draws=1)
     model.set_attn_implementation("eager")
     for row, length in enumerate((5, 9, 7)):
         text = tokens[row : row + 1, :length]
@@ -147,7 +148,7 @@ def test_a_head_that_works_against_the_decision_is_not_one_that_carries_it():
     network, (tokens, mask) = PretrainedNetwork(tiny("bert"), 0), batch()
     with torch.no_grad():
         seen = observe_layers(network, IDS, tokens, mask)
-    columns = head_ablation(seen, 0, head_means(network, [(tokens, mask)]), draws=1)
+    columns = head_ablation(seen, 0, head_means(network, [Inputs(tokens, mask)]), draws=1)
     places = [f"layer{layer}_head{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
     write, drop = (torch.stack([columns[f"{kind}_{place}"] for place in places], dim=1) for kind in ("write", "drop"))
     most, furthest = write.argmax(dim=1), write.abs().argmax(dim=1)
@@ -167,7 +168,7 @@ def test_of_a_tagger_flips_are_shares_of_tags():
     labels[0, 1] = -1  # the second word of the first text has no tag
     with torch.no_grad():
         seen = observe_layers(network, seen.ids, seen.tokens, seen.mask, labels)
-    means = head_means(network, [(seen.tokens, seen.mask)])
+    means = head_means(network, [seen.texts])
     columns = head_ablation(seen, 0, means, draws=1)
     (layer,) = means
     attention = network.get_submodule(layer)
@@ -205,7 +206,7 @@ def test_random_sets_have_as_many_heads_of_each_layer():
 def test_layers_below_a_head_are_not_run_again():
     network = PretrainedNetwork(tiny("bert", num_hidden_layers=4), 0)
     tokens, mask = batch()
-    means = head_means(network, [(tokens, mask)])
+    means = head_means(network, [Inputs(tokens, mask)])
     with torch.no_grad():
         seen = observe_layers(network, IDS, tokens, mask)
     rows, handles = [0] * 4, []
@@ -222,7 +223,7 @@ def test_layers_below_a_head_are_not_run_again():
 
 def test_what_a_text_gets_depends_on_no_other():
     network, (tokens, mask) = PretrainedNetwork(tiny("llama"), 0), batch((12, 9, 7))
-    means = head_means(network, [(tokens, mask)])
+    means = head_means(network, [Inputs(tokens, mask)])
     with torch.no_grad():
         together = observe_layers(network, IDS, tokens, mask)
         alone = observe_layers(network, IDS[1:2], tokens[1:2, :9], mask[1:2, :9])
@@ -233,15 +234,15 @@ def test_what_a_text_gets_depends_on_no_other():
 
 def test_means_are_over_all_tokens_of_all_texts_and_not_over_batches():
     network, (tokens, mask) = PretrainedNetwork(tiny("bert"), 0), batch()
-    together = head_means(network, [(tokens, mask)])
-    apart = head_means(network, [(tokens[:1], mask[:1]), (tokens[1:], mask[1:])])
+    together = head_means(network, [Inputs(tokens, mask)])
+    apart = head_means(network, [Inputs(tokens[:1], mask[:1]), Inputs(tokens[1:], mask[1:])])
     for layer, mean in together.items():
         torch.testing.assert_close(apart[layer], mean, rtol=1e-6, atol=1e-7)
 
 
 def test_every_column_is_described_and_in_its_range():
     seen = observed(classifier(3))
-    columns = head_ablation(seen, 0, head_means(seen.network, [(seen.tokens, seen.mask)]), heads=[(1, 2)])
+    columns = head_ablation(seen, 0, head_means(seen.network, [seen.texts]), heads=[(1, 2)])
     for name, column in columns.items():
         described = SPEC.column(name)
         assert described is not None, name
@@ -275,7 +276,7 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(settings, refusal):
         seen = observe_layers(network, IDS, tokens, mask)
     ask = partial(head_ablation, seen, 0)
     with refusal():
-        ask(**{"head_means": head_means(network, [(tokens, mask)])} | settings)
+        ask(**{"head_means": head_means(network, [Inputs(tokens, mask)])} | settings)
 
 
 def test_a_model_that_does_not_show_its_heads_is_refused(refusal):
@@ -302,6 +303,6 @@ def test_maps_that_take_more_than_the_memory_budget_are_refused_before_any_pass(
     tokens = torch.ones(1, 64, dtype=torch.int64)
     with budget_kept():
         set_memory_budget(heads * 64**2 * 4 / 2**30)
-        head_means(network, [(tokens, tokens.bool())])
+        head_means(network, [Inputs(tokens, tokens.bool())])
         with refusal():
-            head_means(network, [(torch.ones(1, 65, dtype=torch.int64), torch.ones(1, 65, dtype=torch.bool))])
+            head_means(network, [Inputs(torch.ones(1, 65, dtype=torch.int64), torch.ones(1, 65, dtype=torch.bool))])

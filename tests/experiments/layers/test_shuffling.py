@@ -47,7 +47,7 @@ def test_shuffled_keys_are_shuffled_scores(place):
 def test_clean_keys_put_back_change_nothing_and_padding_keeps_its_own():
     observation = observed(classifier())
     layers = observation.scopes[""]
-    keys = clean_keys(observation.network, layers, observation.tokens, observation.mask)
+    keys = clean_keys(observation.network, layers, observation.texts)
     with torch.no_grad():
         assert torch.equal(observation.under(*replacing_keys(observation.network, layers, keys)).logits, observation.logits)
         spoiled = torch.where(observation.mask[:, None, :, None], keys, torch.nan)
@@ -58,7 +58,7 @@ def test_clean_keys_put_back_change_nothing_and_padding_keeps_its_own():
 def test_keys_of_all_heads_travel_together():
     network = classifier()
     observation = observed(network)
-    keys = clean_keys(network, observation.scopes[""], observation.tokens, observation.mask)
+    keys = clean_keys(network, observation.scopes[""], observation.texts)
     layer = attending(network)["encoder.layers.0.attention"]
     with torch.no_grad():
         embedded = 8**0.5 * network.encoder.embedding(observation.tokens)

@@ -9,6 +9,7 @@ from attest.core.attention import Sparsemax
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded
 from attest.core.errors import AttestError
 from attest.experiments.layers import clean_keys, replacing_keys
+from attest.models.inputs import Inputs
 from attest.models.pretrained.attention import NAME, attending_through
 from attest.models.pretrained.network import PretrainedNetwork
 from tests.models.pretrained.tiny import CALLS, DECODERS, ENCODERS, batch, tiny
@@ -129,7 +130,7 @@ def test_a_window_is_seen_when_a_text_is_longer_than_it():
 def test_keys_of_groups_are_shuffled_as_those_of_heads():
     network, (tokens, mask) = PretrainedNetwork(tiny("llama"), 0), batch()
     layers = list(attending(network))
-    keys = clean_keys(network, layers, tokens, mask)
+    keys = clean_keys(network, layers, Inputs(tokens, mask))
     assert keys.shape == (3, 2, 9, 8), "two groups of four dimensions"
     clean = network(tokens, mask)
     with intervene(network, *replacing_keys(network, layers, keys)):

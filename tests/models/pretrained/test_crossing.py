@@ -16,6 +16,7 @@ from attest.experiments import observe
 from attest.experiments.erasure.operators import attention
 from attest.experiments.layers import layer_identifiability, observe_layers, read_from_layers
 from attest.models.contract import require_itself
+from attest.models.inputs import Inputs
 from attest.models.pretrained.crossing import CrossingNetwork
 from attest.models.pretrained.loading import load
 from benchmarks.copying import planted, trained, tried, weights_of
@@ -53,7 +54,7 @@ EVERY = [*((name, False) for name in CLASSIFIERS), *((name, True) for name in WR
 def test_it_decides_as_itself_and_shows_the_cross_attention_of_the_deciding_step(name, writes):
     network = network_of(name, writes)
     tokens, mask = batch()
-    require_itself(network, torch.arange(3), tokens, mask)
+    require_itself(network, torch.arange(3), Inputs(tokens, mask))
     layers = observe_layers(network, None, tokens, mask)
     model = network.model
     for part in (model, model.get_encoder(), model.get_decoder()):

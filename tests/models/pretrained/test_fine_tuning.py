@@ -199,11 +199,3 @@ def test_each_head_learns_its_own_projection(folder, subwords):
     ours = FineTunedClassifier(len(subwords.vocabulary) + 2, 1, str(folder), Entmax(learned=True))
     learned = [each for name, each in ours.named_parameters() if name.endswith("projection.logit")]
     assert [tuple(each.shape) for each in learned] == [(call.heads, 1, 1) for call in ours.calls]
-
-
-def test_the_last_tokens_of_the_vocabulary_are_replaced_as_all_others(folder, subwords):
-    """Our ids are two greater than the model's, so that two of ours lie behind its vocabulary."""
-    ours = network(folder, subwords)
-    last = torch.arange(ours.rows - 1, ours.rows + 2).unsqueeze(0)
-    others = torch.full_like(last, 5)
-    assert torch.equal(ours.written_over(last, others), others)

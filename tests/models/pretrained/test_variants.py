@@ -6,8 +6,10 @@ import torch
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from attest.core.attention.interventions import Intervention, intervene, recorded
+from attest.experiments.erasure import about_one_token, operators
 from attest.experiments.erasure.operators import attention, delete, mask_tokens
 from attest.experiments.importance import predictions_without_each
+from attest.experiments.layers import observe_layers
 from attest.models import variants
 from attest.models.observation import observe
 from attest.models.pretrained.network import PretrainedNetwork
@@ -149,3 +151,44 @@ def test_an_untouched_model_reads_by_its_own_attention_until_something_intervene
         torch.testing.assert_close(network(tokens, mask), clean, rtol=0, atol=1e-6)
     network(tokens, mask)
     assert used == [implementation, "attest"]
+
+
+def typed(name, ids, types):
+    tokens = torch.tensor([ids])
+    network = PretrainedNetwork(tiny(name, vocab_size=40), 0, masked=3, typed=True)
+    return observe(network, None, tokens, tokens > 0, beside={"token_type_ids": torch.tensor([types])})
+
+
+def test_a_decoder_reads_anew_from_a_token_of_another_type(monkeypatch):
+    """Without its second token, a text has the same token there, but of the second type."""
+    seen = typed("gpt2", [5, 7, 7, 8, 9], [0, 0, 1, 1, 1])
+    assert seen.network.goes_on
+    found = predictions_without_each(seen)
+    monkeypatch.setattr(PretrainedNetwork, "goes_on", False)
+    torch.testing.assert_close(predictions_without_each(seen), found, rtol=0, atol=1e-6)
+
+
+def test_variants_are_read_in_the_order_of_their_tokens_with_types(monkeypatch):
+    """The last digits of a prediction depend on what is read with it; a token of the first type comes before the others."""
+    seen, read = typed("bert", [2, 9, 5, 3], [0, 0, 1, 1]), []
+    monkeypatch.setattr(
+        operators, "read_each", lambda seen, rows, each, in_place: read.append(each) or variants.read_each(seen, rows, each)
+    )
+    kept = torch.tensor([[[True, False, True, True], [True, True, False, True]]])
+    delete(seen, kept)
+    assert read[0].tokens.tolist() == [[2, 9, 3, 0], [2, 5, 3, 0]]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("operator", [delete, mask_tokens])
+def test_tokens_of_a_tagger_keep_their_type_where_others_are_erased(operator):
+    tokens, types = torch.tensor([[2, 9, 5, 7]]), torch.tensor([[0, 0, 1, 1]])
+    model = tiny("bert", tokens=True, vocab_size=40)
+    torch.nn.init.normal_(model.bert.embeddings.token_type_embeddings.weight, std=3)
+    network = PretrainedNetwork(model, 0, masked=3, typed=True)
+    seen = observe_layers(network, torch.arange(1), tokens, tokens > 0, beside={"token_type_ids": types})
+    asked, _ = about_one_token(seen, 0, torch.tensor([3]))
+    left = torch.tensor([True, True, False, True])
+    read = (tokens[:, left], types[:, left]) if operator is delete else (tokens.where(left, 3), types)
+    expected = model(input_ids=read[0], token_type_ids=read[1]).logits[0, -1].softmax(dim=-1)[asked.predicted]
+    torch.testing.assert_close(operator(asked, left[None, None])[0], expected, rtol=0, atol=1e-6)

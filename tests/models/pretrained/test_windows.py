@@ -13,7 +13,7 @@ from attest.core.errors import AttestError
 from attest.experiments import observe
 from attest.experiments.erasure.operators import attention, delete
 from attest.experiments.layers import attention_rollout, observe_layers, read_from_layers
-from attest.models.pretrained.windows import POOLED, WindowedNetwork, Windows, require_own_windows, windowed
+from attest.models.pretrained.windows import POOLED, WindowedNetwork, Windows, _in_windows, require_own_windows, windowed
 from tests.models.pretrained.tiny import WORDS, tiny
 
 PLAIN = [word for word in WORDS[5:] if not word.startswith("#")]
@@ -96,19 +96,19 @@ def test_one_sigmoid_is_pooled_too(bert, tokenizer):
     """Of two classes that a single logit decides between; no classifier of transformers that is taken has one."""
     network = in_windows(bert, tokenizer)
     tokens, mask = batch(tokenizer, TEXTS)
-    network.network.labels, network.network.segments = 1, 1  # one logit, of the label that is asked about: the first
-
+    first = torch.zeros(len(tokens), dtype=torch.int64)  # one logit, of the label that is asked about
     for pooled in POOLED:
         network.pooled = pooled
         places = network.windows.places(mask)
-        logits = bert(network._in_windows(tokens, places), places.real.flatten(0, 1).long()).logits[:, :1]
+        read = _in_windows({"tokens": tokens}, places)["tokens"]
+        logits = bert(read, places.real.flatten(0, 1).long()).logits[:, :1]
         logits = logits.unflatten(0, places.there.shape).squeeze(-1)
         alone = [row[there] for row, there in zip(logits, places.there, strict=True)]
         expected = torch.stack([
             {"mean": each.mean(), "max": each.amax(), "mean-of-probabilities": each.sigmoid().mean().logit()}[pooled]
             for each in alone
         ])  # fmt: skip
-        torch.testing.assert_close(network(tokens, mask).squeeze(-1), expected, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(network(tokens, mask, asked=first).squeeze(-1), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_short_texts_are_tried_as_without_windows(bert, tokenizer):
