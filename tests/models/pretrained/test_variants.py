@@ -161,6 +161,7 @@ def typed(name, ids, types):
 
 def test_a_decoder_reads_anew_from_a_token_of_another_type(monkeypatch):
     """Without its second token, a text has the same token there, but of the second type."""
+    monkeypatch.setattr(variants, "LEAST_TOKENS", 1)
     seen = typed("gpt2", [5, 7, 7, 8, 9], [0, 0, 1, 1, 1])
     assert seen.network.goes_on
     found = predictions_without_each(seen)
