@@ -153,10 +153,15 @@ def _read(observation: Observation, variants: Inputs, in_place: bool = False) ->
     rows = torch.arange(count, device=kept.device).repeat_interleave(len(kept) // count)
     asked = torch.arange(kept.shape[-1], device=kept.device) >= observation.reach
     variants = variants.blank(kept | asked | in_place)
-    written = torch.cat([rows.unsqueeze(-1), kept, variants.columns.flatten(1)], dim=-1)
-    different, again = written.unique(dim=0, return_inverse=True)
-    one = torch.empty(len(different), dtype=torch.int64, device=kept.device)
-    one[again] = torch.arange(len(kept), device=kept.device)  # any of those that are equal
+    one, again = _different(torch.cat([rows.unsqueeze(-1), kept, variants.columns.flatten(1)], dim=-1))
     read = read_each(observation, rows[one], variants.rows(one), in_place)[again].unflatten(0, (count, -1))
     something = kept.any(dim=-1).unflatten(0, (count, -1))
     return observation.left_of_prediction(read).where(something, bias_alone(observation).unsqueeze(-1))
+
+
+def _different(written: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the place of one of each kind of equal rows, the kinds in ascending order, and the kind of each row."""
+    kinds, again = written.unique(dim=0, return_inverse=True)
+    one = torch.empty(len(kinds), dtype=torch.int64, device=written.device)
+    one[again] = torch.arange(len(written), device=written.device)
+    return one, again
