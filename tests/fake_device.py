@@ -6,22 +6,27 @@ accelerator is counted: kernels, copies to the device, and reads that the CPU wa
     with fake_device() as device:
         network.to(device.name)
         logits = network(tokens.to(device.name), mask.to(device.name))
-        device.launches, device.syncs, device.uploads
+        device.launches, device.fused, device.syncs, device.uploads
+
+A recurrent layer runs as the CPU runs it, which is some kernels for each token. An accelerator computes it in one call of its
+library (cuDNN) wherever no gradient is asked for; ``fused`` counts it as one kernel, and its backward pass as another.
 
 PyTorch knows a device ``lazy`` that nothing computes on, unless somebody asks for it; here it is what tensors say.
 """
 
 import sys
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
@@ -79,16 +84,50 @@ class FakeDevice(TorchDispatchMode):
         """Reads that the CPU waits for, by the line of Attest that asks for them."""
         self.uploads: Counter[str] = Counter()
         """Copies of CPU tensors to the device, likewise."""
+        self.lines: Counter[str] = Counter()
+        """Kernels by the line of Attest that asks for them."""
+        self.layers: Counter[tuple[int, int]] = Counter()
+        """Kernels by the pass through a recurrent layer: the number of the forward pass, and of the backward pass or -1."""
+        self._nodes: list[list[int]] = []  # of each forward pass, the first node of its graph and the first one behind it
+        self._layer: int | None = None  # the forward pass that runs now
 
     @property
     def launches(self) -> int:
         """Return the number of kernels."""
         return self.kernels.total()
 
+    @property
+    def fused(self) -> int:
+        """Return the number of kernels where each pass through a recurrent layer, forward or backward, is one."""
+        return self.launches - self.layers.total() + len(self.layers)
+
     def forget(self) -> None:
         """Begin to count anew."""
-        for counts in (self.kernels, self.syncs, self.uploads):
+        for counts in (self.kernels, self.syncs, self.uploads, self.lines, self.layers):
             counts.clear()
+
+    def enter(self, module: nn.Module, _inputs: Any) -> None:
+        """Note that the forward pass of a module begins."""
+        if isinstance(module, nn.RNNBase):
+            self._layer = len(self._nodes)
+            self._nodes.append([torch.autograd._get_sequence_nr()])
+
+    def leave(self, module: nn.Module, _inputs: Any, _output: Any) -> None:
+        """Note that the forward pass of a module has ended."""
+        if isinstance(module, nn.RNNBase):
+            self._layer = None
+            self._nodes[-1].append(torch.autograd._get_sequence_nr())
+
+    def _pass_of_layer(self) -> tuple[int, int] | None:
+        """Return the pass through a recurrent layer that runs now; backwards, its nodes are those that it made forwards."""
+        if self._layer is not None:
+            return self._layer, -1
+        node = torch._C._current_autograd_node()
+        if node is None:
+            return None
+        at = bisect(self._nodes, [node._sequence_nr(), sys.maxsize]) - 1
+        inside = at >= 0 and self._nodes[at][0] <= node._sequence_nr() < self._nodes[at][1]
+        return (at, torch._C._current_graph_task_id()) if inside else None
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
@@ -135,6 +174,9 @@ class FakeDevice(TorchDispatchMode):
             raise RuntimeError(f"expected all tensors on one device; {name} got a CPU tensor {shape}: {_line()}")
         if not operation.is_view and name not in NO_KERNEL:
             self.kernels[name] += 1
+            self.lines[_line()] += 1
+            if (layer := self._pass_of_layer()) is not None:
+                self.layers[layer] += 1
 
 
 def _held(value: Any) -> Any:
@@ -160,7 +202,9 @@ def fake_device() -> Iterator[FakeDevice]:
             super().__init__("cpu" if device_type == DEVICE.type else device_type, *args, **kwargs)
 
     lifts = torch._C._only_lift_cpu_tensors()
-    with pytest.MonkeyPatch.context() as patch, FakeDevice() as device:
+    with pytest.MonkeyPatch.context() as patch, FakeDevice() as device, ExitStack() as hooks:
+        hooks.enter_context(register_module_forward_pre_hook(device.enter))
+        hooks.enter_context(register_module_forward_hook(device.leave, always_call=True))
         patch.setattr(torch, "autocast", Autocast)
         patch.setattr(torch, "is_autocast_enabled", lambda device_type: device_type != DEVICE.type and enabled(device_type))
         patch.setattr(optimizer, "_get_fused_kernels_supported_devices", lambda: [*fused(), DEVICE.type])

@@ -77,6 +77,22 @@ def test_uploads_and_kernels_are_counted_and_views_are_free(device):
     assert values.tolist() == pytest.approx([7.389056, 20.085537]), "a result written in place is seen"
 
 
+def test_a_pass_through_a_recurrent_layer_is_one_fused_kernel_forwards_and_backwards(device):
+    layer, linear = nn.LSTM(3, 2, batch_first=True).to(DEVICE), nn.Linear(2, 1).to(DEVICE)
+    given = torch.ones(1, 5, 3).to(DEVICE).requires_grad_()
+    device.forget()
+    total = linear(layer(given)[0]).sum()
+    assert len(device.layers) == 1
+    beside = device.launches - device.layers.total()
+    assert beside < 5 < device.layers.total()
+    assert device.fused == beside + 1
+    device.forget()
+    torch.autograd.grad(total, given, retain_graph=True)
+    torch.autograd.grad(total, given)
+    assert len(device.layers) == 2
+    assert device.fused == device.launches - device.layers.total() + 2 < 25 < device.layers.total()
+
+
 def test_a_step_of_training_is_that_of_the_cpu(device):
     def trained(place):
         torch.manual_seed(0)
