@@ -85,7 +85,7 @@ class FakeDevice(TorchDispatchMode):
         self.uploads: Counter[str] = Counter()
         """Copies of CPU tensors to the device, likewise."""
         self.lines: Counter[str] = Counter()
-        """Kernels by the line of Attest that asks for them."""
+        """Kernels outside recurrent layers by the line of Attest that asks for them."""
         self.layers: Counter[tuple[int, int]] = Counter()
         """Kernels by the pass through a recurrent layer: the number of the forward pass, and of the backward pass or -1."""
         self._nodes: list[list[int]] = []  # of each forward pass, the first node of its graph and the first one behind it
@@ -174,8 +174,9 @@ class FakeDevice(TorchDispatchMode):
             raise RuntimeError(f"expected all tensors on one device; {name} got a CPU tensor {shape}: {_line()}")
         if not operation.is_view and name not in NO_KERNEL:
             self.kernels[name] += 1
-            self.lines[_line()] += 1
-            if (layer := self._pass_of_layer()) is not None:
+            if (layer := self._pass_of_layer()) is None:
+                self.lines[_line()] += 1
+            else:
                 self.layers[layer] += 1
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attest.core.measures import kendall_tau_b, kendall_top_k, tau_b
+from attest.core.measures import kendall_tau_b_of_each, top_k_lists
 from attest.core.measures.numbers import number, percent
 from attest.core.rounding import in_steps
 from attest.experiments.importance import (
@@ -60,69 +60,80 @@ def feature_importance(observation: Observation, leave_one_out: bool = True, l1:
     if traits_of(observation.network).reads_in_decode:
         kinds = {name: importance for name, importance in kinds.items() if "hidden" not in name}
     importances = {name: importance(observation) for name, importance in kinds.items()}
-    ranked = importances | {
-        name: in_steps(importances[name], observation.within) for name in importances.keys() & LEAVE_ONE_OUT.keys()
-    }
-    columns = importances | _correlations(observation, ranked)
-    for name, importance in importances.items():
-        columns |= _pointing(observation, name, importance)
-    pairs = {name: (observation.explanation, importance) for name, importance in ranked.items()}
+    ranked = importances | _in_steps(observation, {name: importances[name] for name in LEAVE_ONE_OUT if name in importances})
     between = {}
     if leave_one_out:
         between = {"gradient_and_leave_one_out": (ranked["gradient_inputs"], ranked["leave_one_out_inputs"])}
-    columns |= _agreement(between, observation.ranked)
-    if has_sinks(observation.network):
-        columns |= _agreement(pairs | between, observation.ranked & ~tokens_that_are_sinks(observation), WITHOUT)
+    of_explanation, between_them = _correlations(observation, ranked, between)
+    columns = importances | of_explanation | _pointing(observation, importances) | between_them
     if observation.words is None:
         return columns
     lifted = {name: ranked[name] for name in RANKED.values() if name in ranked}
     return columns | agreement_over_words(observation, lifted)
 
 
-def _correlations(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    count = len(importances)
-    attention, mask = (rows.repeat(count, 1) for rows in (observation.explanation, observation.ranked))
-    stacked, support = torch.cat(list(importances.values())), mask & (attention > 0)
-    tau = kendall_tau_b(attention, stacked, mask)
-    measured = {
-        "tau": tau.tau,
-        "significant": tau.significant,
-        "ceiling": tau.ceiling,
-        "ratio": tau.tau / tau.ceiling,
-        "concordant": tau.concordant,
-        "tau_support": tau_b(attention, stacked.unsqueeze(1), support).squeeze(1),
-        "tau_top_k": kendall_top_k(attention, stacked, support.sum(dim=-1).clamp(min=1), mask),
-    }
+def _in_steps(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return importances in whole steps of rounding."""
+    if not importances:
+        return {}
+    return dict(zip(importances, in_steps(torch.stack([*importances.values()]), observation.within), strict=True))
+
+
+Pairs = dict[str, tuple[Tensor, Tensor]]
+"""Two rankings of the tokens ``(B, T)``, by name."""
+
+
+def _correlations(observation: Observation, importances: dict[str, Tensor], between: Pairs) -> tuple[dict[str, Tensor], ...]:
+    """Correlate the explanation with each importance, and the importances of each pair; one call ranks all of them.
+
+    Returns:
+        The columns of the explanation; and those of the pairs, with all those that leave sinks out.
+    """
+    explanation, mask = observation.explanation, observation.ranked
+    support = mask & (explanation > 0)
+    pairs = {name: (explanation, importance) for name, importance in importances.items()}
+    asked = {name: (*pair, mask) for name, pair in (pairs | between).items()}
+    asked |= {f"support_{name}": (*pair, support) for name, pair in pairs.items()}
+    lists = top_k_lists(explanation, torch.stack([*importances.values()]), support.sum(dim=-1).clamp(min=1), mask)
+    asked |= {f"top_k_{name}": (x, y, either) for name, x, y, either in zip(importances, *lists, strict=True)}
+    sinks = has_sinks(observation.network)
+    if sinks:
+        without = mask & ~tokens_that_are_sinks(observation)
+        asked |= {f"{name}{WITHOUT}": (*pair, without) for name, pair in (pairs | between).items()}
+    found = kendall_tau_b_of_each(asked.values())
+    statistics = found._asdict() | {"significant": found.significant, "ratio": found.tau / found.ceiling}
+    rows = {statistic: dict(zip(asked, values, strict=True)) for statistic, values in statistics.items()}
+    shown = ("tau", "significant", "ceiling", "ratio", "concordant")
+    columns = {f"{statistic}_{name}": rows[statistic][name] for statistic in shown for name in importances}
+    columns |= {f"tau_support_{name}": rows["tau"][f"support_{name}"] for name in importances}
+    columns |= {f"tau_top_k_{name}": rows["tau_a"][f"top_k_{name}"] for name in importances}
+    others = [*between, *(f"{name}{WITHOUT}" for name in (pairs | between) if sinks)]
+    return columns, {f"{statistic}_{name}": rows[statistic][name] for name in others for statistic in ("tau", "concordant")}
+
+
+def _pointing(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return how much attention lies on important tokens, and whether the most attended tokens are important.
+
+    Legend: K importances.
+    """
+    allowed_KBT = torch.stack([*importances.values()]).masked_fill(~observation.ranked, 0)
+    largest_KB1 = allowed_KBT.amax(dim=-1, keepdim=True)
+    named_KBT = observation.ranked & (allowed_KBT >= 0.5 * largest_KB1)
+    weights_BT = observation.explanation.masked_fill(~observation.ranked, 0).double()
+    mass_KB = (weights_BT * named_KBT).sum(dim=-1) / weights_BT.sum(dim=-1)
+    others_KB1 = weights_BT.masked_fill(named_KBT, 0).amax(dim=-1, keepdim=True)
+    leads_KBT = named_KBT & (weights_BT >= LEAD * others_KB1) & (weights_BT > 0)
+    top_BT = observation.ranked & (LEAD * weights_BT >= weights_BT.amax(dim=-1, keepdim=True))
+    leads_KB = leads_KBT.sum(dim=-1) / named_KBT.sum(dim=-1)
+    first_KB = (top_BT & named_KBT).sum(dim=-1) / top_BT.sum(dim=-1)
+    least = {name: max(LEAST_MOVED, 10 * observation.within) for name in LEAVE_ONE_OUT}
+    known_KB = torch.cat([each > least.get(name, 0.0) for name, each in zip(importances, largest_KB1, strict=True)], dim=-1).T
+    found = torch.stack([mass_KB, leads_KB.double(), first_KB.double()], dim=1).where(known_KB.unsqueeze(1), torch.nan)
     return {
-        f"{statistic}_{name}": column
-        for statistic, rows in measured.items()
-        for name, column in zip(importances, rows.chunk(count), strict=True)
+        f"{what}_{name}": column
+        for name, columns in zip(importances, found, strict=True)
+        for what, column in zip(("mass", "leads", "first"), columns, strict=True)
     }
-
-
-def _pointing(observation: Observation, name: str, importance: Tensor) -> dict[str, Tensor]:
-    """Return how much attention lies on important tokens, and whether the most attended tokens are important."""
-    allowed = importance.masked_fill(~observation.ranked, 0)
-    largest = allowed.amax(dim=-1, keepdim=True)
-    named = observation.ranked & (allowed >= 0.5 * largest)
-    weights = observation.explanation.masked_fill(~observation.ranked, 0).double()
-    mass = weights.where(named, 0).sum(dim=-1) / weights.sum(dim=-1)
-    others = weights.masked_fill(named, 0).amax(dim=-1, keepdim=True)
-    leads = (named & (weights >= LEAD * others) & (weights > 0)).sum(dim=-1) / named.sum(dim=-1)
-    top = observation.ranked & (LEAD * weights >= weights.amax(dim=-1, keepdim=True))
-    first = (top & named).sum(dim=-1) / top.sum(dim=-1)
-    least = max(LEAST_MOVED, 10 * observation.within) if name in LEAVE_ONE_OUT else 0.0
-    known = largest.squeeze(-1) > least
-    columns = {f"mass_{name}": mass, f"leads_{name}": leads, f"first_{name}": first}
-    return {key: column.double().where(known, torch.nan) for key, column in columns.items()}
-
-
-def _agreement(pairs: dict[str, tuple[Tensor, Tensor]], mask: Tensor, suffix: str = "") -> dict[str, Tensor]:
-    columns: dict[str, Tensor] = {}
-    for name, pair in pairs.items():
-        found = kendall_tau_b(*pair, mask)
-        columns |= {f"tau_{name}{suffix}": found.tau, f"concordant_{name}{suffix}": found.concordant}
-    return columns
 
 
 RANKED = {"gradients": "gradient_inputs", "leave-one-out": "leave_one_out_inputs"}

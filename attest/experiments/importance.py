@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from attest.core.measures import movement
-from attest.core.memory import by_rows
+from attest.core.memory import by_rows, bytes_at_once
 from attest.models.inputs import Inputs
 from attest.models.observation import Observation, cached_per_batch, skips_long_texts
 from attest.models.prediction import predictions_of
@@ -97,7 +97,8 @@ def leave_one_out_inputs(observation: Observation) -> Tensor:
     NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a
     row get the same number, because the text is the same without each of them.
     """
-    return _tied_in_runs(_movements(observation, predictions_without_each(observation)), observation.texts)
+    moved = _movements(observation, predictions_without_each(observation).unsqueeze(1)).squeeze(1)
+    return _tied_in_runs(moved, observation.texts)
 
 
 def _tied_in_runs(importance: Tensor, texts: Inputs) -> Tensor:
@@ -107,22 +108,20 @@ def _tied_in_runs(importance: Tensor, texts: Inputs) -> Tensor:
     begins, columns = torch.ones_like(texts.mask), texts.columns
     begins[:, 1:] = (columns[:, 1:] != columns[:, :-1]).any(dim=-1)
     position = torch.arange(begins.shape[-1], device=begins.device)
-    return importance.gather(-1, torch.where(begins, position, 0).cummax(dim=-1).values)
+    return importance.gather(-1, (position * begins).cummax(dim=-1).values)
 
 
-@skips_long_texts
 def leave_one_out_hidden(observation: Observation) -> Tensor:
     """Return for each hidden state the TVD of the prediction if attention is computed without it, ``(B, T)``."""
-    return _movements_under(_reprojected_without_each, observation)
+    return _unattended(observation)["reprojected"]
 
 
-@skips_long_texts
 def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
     """Return how far (TVD) the prediction moves if a weight is set to 0 and the others are renormalised, ``(B, T)``.
 
     For softmax it equals ``leave_one_out_hidden``, for sparse projections not. NaN also for a token that has all attention.
     """
-    return _movements_under(_renormalised_without_each, observation)
+    return _unattended(observation)["renormalised"]
 
 
 def predictions_without_each(observation: Observation) -> Tensor:
@@ -133,7 +132,14 @@ def predictions_without_each(observation: Observation) -> Tensor:
     if observation.reach == 1:
         return observation.prediction.unsqueeze(1)
     read = getattr(observation.network, "read_without_each", None)
-    return _by_encoding(observation) if read is None else _by_reading(observation, read)
+    return _by_encoding(observation) if read is None or _fit_at_once(observation) else _by_reading(observation, read)
+
+
+def _fit_at_once(observation: Observation) -> bool:
+    """Return whether an accelerator has room for all shortened texts: one pass then takes less time than many small steps."""
+    device, mask = observation.mask.device, observation.mask
+    read = observation.embedded[0].nbytes + ACTIVATIONS * observation.hidden[0].nbytes
+    return device.type != "cpu" and mask.numel() * read <= bytes_at_once(device)
 
 
 def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> Tensor:
@@ -162,21 +168,25 @@ def _by_encoding(observation: Observation) -> Tensor:
     return outcomes
 
 
-def _movements_under(counterfactual: Callable[[Observation], Tensor], observation: Observation) -> Tensor:
-    size = observation.mask.shape[-1]
+@cached_per_batch
+@skips_long_texts
+def _unattended(observation: Observation) -> dict[str, Tensor]:
+    """Return how far the prediction moves without attention to each token, ``(B, T)``, by each of ``WITHOUT_EACH``."""
+    size, everyone = observation.mask.shape[-1], torch.arange(len(observation.ids), device=observation.ids.device)
 
     def of_rows(rows: Tensor) -> Tensor:
-        part = observation.part(rows)
-        moved = _movements(part, part.probabilities_under(counterfactual(part)))
+        part = observation if len(rows) == len(everyone) else observation.part(rows)
+        outcomes = torch.stack([part.probabilities_under(each(part)) for each in WITHOUT_EACH.values()], dim=1)
+        moved = _movements(part, outcomes)
         return functional.pad(moved, (0, size - moved.shape[-1]))
 
     per_text = WEIGHTS_A_PAIR * size**2 * observation.scores.element_size()
-    return by_rows(of_rows, per_text, torch.arange(len(observation.ids), device=observation.ids.device))
+    return dict(zip(WITHOUT_EACH, by_rows(of_rows, per_text, everyone).unbind(dim=1), strict=True))
 
 
 def _others(mask: Tensor) -> Tensor:
     kept = mask.unsqueeze(1) & ~torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device)
-    kept[..., 0] |= ~kept.any(dim=-1)
+    kept[..., 0].logical_or_(~kept.any(dim=-1))
     return kept
 
 
@@ -193,9 +203,13 @@ def _renormalised_without_each(observation: Observation) -> Tensor:
     return rest.div_(rest.sum(dim=-1, keepdim=True))
 
 
+WITHOUT_EACH = {"reprojected": _reprojected_without_each, "renormalised": _renormalised_without_each}
+"""The attention that is left without each token, ``(B, T, T)``: of the other scores, or of the other weights."""
+
+
 def _movements(observation: Observation, outcomes: Tensor) -> Tensor:
-    """Return how far each outcome in ``outcomes (B, ≤ T, K)`` is from the prediction, ``(B, T)``; 0 at padding."""
-    moved = movement(outcomes, observation.prediction.unsqueeze(1))
+    """Return how far each outcome in ``outcomes (B, R, ≤ T, K)`` is from the prediction, ``(B, R, T)``; 0 at padding."""
+    moved = movement(outcomes, observation.prediction[:, None, None])
     moved = functional.pad(moved, (0, observation.mask.shape[-1] - moved.shape[-1]))
-    moved = moved.masked_fill((observation.lengths == 1).unsqueeze(-1), torch.nan)
-    return moved.masked_fill(~observation.mask, 0)
+    moved = moved.masked_fill((observation.lengths == 1)[:, None, None], torch.nan)
+    return moved.masked_fill(~observation.mask.unsqueeze(1), 0)

@@ -76,7 +76,7 @@ def read_each(observation: Observation, texts: Tensor, variants: Inputs, in_plac
         ``(N, K)``, as ``predictions_of`` returns them; arbitrary for a variant that keeps no token.
     """
     kept = variants.mask.clone()
-    kept[:, 0] |= ~kept.any(dim=-1)  # networks read no empty text
+    kept[:, 0].logical_or_(~kept.any(dim=-1))  # networks read no empty text
     with untouched(observation.network):
         return _Variants(observation, texts, replace(variants, mask=kept), in_place).read()
 

@@ -110,6 +110,21 @@ def test_on_an_accelerator_all_readers_take_a_step_together(monkeypatch):
     assert launches(1) == launches(512)
 
 
+def test_an_accelerator_reads_all_shortened_texts_at_once_if_they_fit(monkeypatch):
+    def passes_of_layers(budget):
+        monkeypatch.setattr(memory, "_budget", budget)
+        with fake_device() as device:
+            network, (ids, tokens, mask) = pooling_classifier().to(DEVICE), ragged_batch(LENGTHS)
+            observation = observe(network, ids.to(DEVICE), tokens.to(DEVICE), mask.to(DEVICE))
+            device.forget()
+            found = predictions_without_each(observation).cpu()
+            return len(device.layers), found[mask & (mask.sum(dim=-1) > 1).unsqueeze(-1)]
+
+    (both_directions, at_once), (nothing, by_steps) = (passes_of_layers(budget) for budget in (1 << 30, 1 << 16))
+    assert (both_directions, nothing) == (2, 0)
+    torch.testing.assert_close(at_once, by_steps)
+
+
 @pytest.mark.parametrize("place", ["keys", "scores"])
 def test_whoever_tampers_with_whole_texts_sees_whole_texts(place):
     network = pooling_classifier()

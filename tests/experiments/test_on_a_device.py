@@ -2,8 +2,8 @@
 
 The accelerator is the fake one of ``tests/fake_device.py``: nothing may mix devices, numbers are those of the CPU, and what an
 experiment launches, reads and uploads for a batch of four texts is counted. ``on_a_device.yaml`` has the budget of each; an
-experiment that is new in the registry is tried by itself, and needs a line there. ``python -m benchmarks.launches`` counts larger
-batches, and prints the lines that launch most.
+experiment that is new in the registry is tried by itself, and needs a line there. ``python -m benchmarks.launches`` counts
+larger batches, and prints the lines that launch most.
 
 *Launches* are what the CPU's operations would be, one kernel each. That is too much where an accelerator has one kernel for
 several: a recurrent layer is some operations for each token here, and one call of cuDNN there. So *fused* counts each pass

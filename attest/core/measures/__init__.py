@@ -24,7 +24,16 @@ from attest.core.measures.divergences import (
     probabilities,
     total_variation,
 )
-from attest.core.measures.rank_correlation import KendallTau, critical_tau, kendall_tau_b, kendall_top_k, tau_b, top_k_overlap
+from attest.core.measures.rank_correlation import (
+    KendallTau,
+    critical_tau,
+    kendall_tau_b,
+    kendall_tau_b_of_each,
+    kendall_top_k,
+    tau_b,
+    top_k_lists,
+    top_k_overlap,
+)
 from attest.core.measures.summary import summarise
 
 __all__ = [
@@ -40,6 +49,7 @@ __all__ = [
     "in_seed_spreads",
     "jensen_shannon",
     "kendall_tau_b",
+    "kendall_tau_b_of_each",
     "kendall_top_k",
     "mcnemar",
     "movement",
@@ -49,6 +59,7 @@ __all__ = [
     "standard_errors",
     "summarise",
     "tau_b",
+    "top_k_lists",
     "top_k_overlap",
     "total_variation",
 ]

@@ -15,16 +15,16 @@ PAIRWISE_UP_TO = 512
 
 
 def dense_ranks(values: Tensor) -> Tensor:
-    """Rank the values of each row from 0 without gaps: ``(B, T)`` -> int64 ``(B, T)``; equal values get equal ranks."""
+    """Rank the values of each row from 0 without gaps: ``(..., T)`` -> int64 ``(..., T)``; equal values get equal ranks."""
     on_cpu = values.device.type == "cpu"
     order = torch.from_numpy(np.argsort(to_numpy(values), axis=-1)) if on_cpu else values.argsort(dim=-1)
     return torch.empty_like(order).scatter(-1, order, dense_ranks_of_sorted(values.gather(-1, order)))
 
 
 def dense_ranks_of_sorted(ordered: Tensor) -> Tensor:
-    """Return the dense ranks of rows that are sorted in ascending order: ``(B, T)`` -> ``(B, T)``."""
+    """Return the dense ranks of rows that are sorted in ascending order: ``(..., T)`` -> ``(..., T)``."""
     steps = torch.zeros_like(ordered, dtype=torch.int64)
-    steps[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    steps[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     return steps.cumsum(dim=-1)
 
 

@@ -4,6 +4,7 @@ Legend: B batch, T tokens.
 """
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
@@ -24,11 +25,13 @@ class KendallTau(NamedTuple):
     """The largest |tau| that the ties in both inputs allow."""
     concordant: Tensor
     """Of the pairs that are tied in neither input, the share that both order alike, in [0, 1]. Without ties (tau + 1) / 2."""
+    tau_a: Tensor
+    """Concordant minus discordant pairs, as a share of all pairs, in [-1, 1]; 0 for constant scores."""
 
     @property
     def significant(self) -> Tensor:
         """Return for each text 1 if its correlation has p < 0.05, else 0; NaN if undefined."""
-        return torch.where(self.p_value.isnan(), torch.nan, (self.p_value < 0.05).double())
+        return (self.p_value < 0.05).double().masked_fill_(self.p_value.isnan(), torch.nan)
 
 
 def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
@@ -44,14 +47,29 @@ def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
     """
     pairs = _compare(x, y, mask)
     untied_x, untied_y = pairs.all - pairs.tied_x, pairs.all - pairs.tied_y
-    undefined = (untied_x <= 0) | (untied_y <= 0) | ((x.isnan() | y.isnan()) & mask).any(dim=-1)
+    fewer, more = torch.minimum(untied_x, untied_y), torch.maximum(untied_x, untied_y)
+    unknown = ((x.isnan() | y.isnan()) & mask).any(dim=-1)
     columns = (
         (pairs.balance / (untied_x * untied_y).sqrt()).clamp(-1, 1),
         torch.special.erfc(pairs.balance.abs() / pairs.null_variance.sqrt() / 2**0.5),
-        (torch.minimum(untied_x, untied_y) / torch.maximum(untied_x, untied_y)).sqrt(),
+        (fewer / more).sqrt(),
         (1 + pairs.balance / pairs.untied) / 2,
     )
-    return KendallTau(*(column.masked_fill(undefined, torch.nan) for column in columns))
+    tau, p_value, ceiling, concordant = torch.stack(columns).masked_fill(unknown | (fewer <= 0), torch.nan)
+    return KendallTau(tau, p_value, ceiling, concordant, (pairs.balance / pairs.all).masked_fill(unknown, torch.nan))
+
+
+def kendall_tau_b_of_each(pairs: Iterable[tuple[Tensor, Tensor, Tensor]]) -> KendallTau:
+    """Compute ``kendall_tau_b`` for N pairs of scores at once; an accelerator then launches as much as for one pair.
+
+    Args:
+        pairs: N times the arguments of ``kendall_tau_b``, ``(B, T)`` each.
+    Returns:
+        As ``kendall_tau_b``, but ``(N, B)``.
+    """
+    arguments = [torch.stack(each) for each in zip(*pairs, strict=True)]
+    found = kendall_tau_b(*(each.flatten(0, 1) for each in arguments))
+    return KendallTau(*(each.unflatten(0, arguments[0].shape[:2]) for each in found))
 
 
 def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
@@ -64,7 +82,8 @@ def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
     Returns:
         float64 ``(B, K)``.
     """
-    return torch.stack([kendall_tau_b(x, y, mask).tau for y in others.unbind(dim=1)], dim=-1)
+    first, real = (each.unsqueeze(1).expand(others.shape).flatten(0, 1) for each in (x, mask))
+    return kendall_tau_b(first, others.flatten(0, 1), real).tau.unflatten(0, others.shape[:2])
 
 
 def critical_tau(length: float, z: float = 1.959964) -> float:
@@ -86,17 +105,22 @@ def kendall_top_k(x: Tensor, y: Tensor, k: Tensor, mask: Tensor) -> Tensor:
     Returns:
         float64 ``(B,)`` in [-1, 1]; NaN if the two lists together have fewer than two tokens, or if an input is NaN.
     """
-    top_x, top_y = (_truncate(scores, k, mask) for scores in (x, y))
-    either = ((top_x > -torch.inf) | (top_y > -torch.inf)) & mask
-    pairs = _compare(top_x, top_y, either)
-    undefined = (pairs.all <= 0) | ((x.isnan() | y.isnan()) & mask).any(dim=-1)
-    return (pairs.balance / pairs.all).masked_fill(undefined, torch.nan)
+    return kendall_tau_b(*top_k_lists(x, y, k, mask)).tau_a
 
 
-def _truncate(scores: Tensor, k: Tensor, mask: Tensor) -> Tensor:
-    scores = scores.masked_fill(~mask, -torch.inf)
-    last_B1 = scores.sort(dim=-1, descending=True).values.gather(-1, k.unsqueeze(-1) - 1)
-    return scores.masked_fill(scores < last_B1, -torch.inf)
+def top_k_lists(x: Tensor, y: Tensor, k: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return two scores that are -inf outside their own top k, and the tokens to rank, which are those in either list.
+
+    Args:
+        x, k, mask: as in ``kendall_top_k``, which is the ``tau_a`` of what is returned.
+        y: float ``(..., B, T)``.
+    Returns:
+        Two floats ``(..., B, T)`` and a bool ``(..., B, T)``.
+    """
+    scores = torch.stack(torch.broadcast_tensors(x, y)).masked_fill(~mask, -torch.inf)
+    last = scores.sort(dim=-1, descending=True).values.gather(-1, (k - 1).unsqueeze(-1).expand(*scores.shape[:-1], 1))
+    top_x, top_y = tops = scores.masked_fill(scores < last, -torch.inf)
+    return top_x, top_y, (tops != -torch.inf).any(dim=0) & mask
 
 
 class _Pairs(NamedTuple):
@@ -119,28 +143,25 @@ def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
 
 def _count(x: Tensor, y: Tensor, mask: Tensor) -> Tensor:
     """Count the token pairs of each kind in ``_Pairs``, ``(B, 6)``, by Knight's method (1966)."""
-    size, n = mask.shape[-1], mask.sum(dim=-1)
-    ranks_x, ranks_y = (_ranks(scores, mask) for scores in (x, y))
+    size, n, padding = mask.shape[-1], mask.sum(dim=-1), ~mask
+    scores = torch.stack([x, y]).masked_fill_(padding, torch.inf)
+    ranks_x, ranks_y = dense_ranks(scores).masked_fill_(padding, size - 1)
     joint = sort_rows(ranks_x * size + ranks_y)
     first_n = torch.arange(size, device=mask.device) < n.unsqueeze(-1)
-    ties_2BT = torch.stack([_others(ranks_x, mask), _others(ranks_y, mask)])
-    tied_x, tied_y = ties_2BT.sum(dim=-1) / 2
-    tied_both = _others(dense_ranks_of_sorted(joint), first_n).sum(dim=-1) / 2
-    pairs = n.double() * (n - 1) / 2
+    ranks = torch.stack([ranks_x, ranks_y, dense_ranks_of_sorted(joint)])
+    ties_3BT = _others(ranks, torch.stack([mask, mask, first_n]))
+    tied_x, tied_y, tied_both = ties_3BT.sum(dim=-1) / 2
+    n = n.double()
+    pairs = n * (n - 1) / 2
     untied = pairs - tied_x - tied_y + tied_both
     balance = untied - 2 * inversions(joint % size).double()
-    return torch.stack([pairs, tied_x, tied_y, untied, balance, _null_variance(n.double(), ties_2BT)], dim=-1)
-
-
-def _ranks(scores: Tensor, mask: Tensor) -> Tensor:
-    ranks = dense_ranks(scores.masked_fill(~mask, torch.inf))
-    return torch.where(mask, ranks, mask.shape[-1] - 1)
+    return torch.stack([pairs, tied_x, tied_y, untied, balance, _null_variance(n, ties_3BT[:2])], dim=-1)
 
 
 def _others(ranks: Tensor, mask: Tensor) -> Tensor:
     """Count for each token how many other tokens have an equal rank, float64 ``(B, T)``; 0 outside the mask."""
-    sizes = torch.zeros_like(ranks).scatter_add(-1, ranks, torch.ones_like(ranks)).gather(-1, ranks)
-    return (sizes.double() - 1) * mask
+    sizes = torch.zeros_like(ranks).scatter_add_(-1, ranks, torch.ones_like(ranks)).gather(-1, ranks)
+    return sizes.double().sub_(1).mul_(mask)
 
 
 def _null_variance(n: Tensor, ties_2BT: Tensor) -> Tensor:
@@ -152,7 +173,7 @@ def _null_variance(n: Tensor, ties_2BT: Tensor) -> Tensor:
     squares_2B, pairs_2B = ties_2BT.square().sum(dim=-1), ties_2BT.sum(dim=-1)
     triples_x, triples_y = squares_2B - pairs_2B
     spread = (2 * squares_2B + 7 * pairs_2B).sum(dim=0)
-    third_order = torch.where(n > 2, triples_x * triples_y / (9 * ordered * (n - 2)), 0.0)
+    third_order = (triples_x * triples_y / (9 * ordered * (n - 2))).masked_fill_(n <= 2, 0.0)
     return (ordered * (2 * n + 5) - spread) / 18 + pairs_2B.prod(dim=0) / (2 * ordered) + third_order
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from attest.core.measures import critical_tau, kendall_tau_b, kendall_top_k, tau_b
+from attest.core.measures import critical_tau, kendall_tau_b, kendall_tau_b_of_each, kendall_top_k, tau_b
 from attest.core.measures.inversions import PAIRWISE_UP_TO, _bitwise, _pairwise, _pairwise_at_once, dense_ranks, inversions
 
 SHORT = (1, 3, 4, 7, 20, 48)  # scipy divides by zero at 2
@@ -104,8 +104,21 @@ def test_undefined_is_nan():
     x = torch.tensor([[1.0, 2, 3], [1, 1, 1], [1, 2, 3], [1, 2, 3]])
     y = torch.tensor([[1.0, 2, 3], [1, 2, 3], [1, torch.nan, 3], [1, 2, torch.nan]])
     tau = kendall_tau_b(x, y, mask)
-    for column in (*tau, tau.significant):
+    for column in (tau.tau, tau.p_value, tau.ceiling, tau.concordant, tau.significant):
         assert column.isnan().tolist() == [True, True, True, False]
+    assert tau.tau_a.isnan().tolist() == [True, False, True, False]
+    assert tau.tau_a[1] == 0
+
+
+def test_pairs_that_are_ranked_together_have_the_numbers_that_each_has_alone():
+    generator = np.random.default_rng(0)
+    x, y, z = (ragged(SHORT, lambda n: generator.integers(5, size=n))[0] for _ in range(3))
+    _, mask = ragged(SHORT, np.zeros)
+    pairs = [(x, y, mask), (y, z, mask.roll(1, dims=0))]
+    together = kendall_tau_b_of_each(pairs)
+    for row, pair in enumerate(pairs):
+        for found, alone in zip(together, kendall_tau_b(*pair), strict=True):
+            torch.testing.assert_close(found[row], alone, rtol=0, atol=0, equal_nan=True)
 
 
 def test_ceiling_is_reached_and_never_passed():
