@@ -154,7 +154,7 @@ def _race_adversaries(stages: dict[str, Stage], plain: PublishedEvidence, observ
     starts = SearchObjective(observation, rows, RESTARTS, EPSILON).starting_points(SEED)
 
     def search() -> Tensor:
-        return largest_jsd(observation, search_adversaries(observation, RESTARTS, steps, EPSILON, SEED), EPSILON)
+        return largest_jsd(observation, search_adversaries(observation, RESTARTS, steps, EPSILON, SEED), (EPSILON,))[0]
 
     def solve() -> Tensor:
         assert observation.margins is not None

@@ -36,9 +36,10 @@ def random_bits(seed: int, *counters: Tensor) -> Tensor:
     Returns:
         int64 of the broadcast shape, uniform over all 64-bit patterns.
     """
-    state = _mix_(torch.full((), seed, dtype=torch.int64, device=counters[0].device) + _INCREMENT)  # tensor() would copy
+    state: Tensor | int = int(_mix_(torch.tensor(seed) + _INCREMENT))  # a number, which no accelerator is asked for
     for counter in counters:
-        state = _mix_((state ^ counter).add_(_INCREMENT))
+        state = _mix_((counter ^ state).add_(_INCREMENT))
+    assert isinstance(state, Tensor)
     return state
 
 

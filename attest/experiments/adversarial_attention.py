@@ -8,7 +8,7 @@ from torch import Tensor
 from attest.core.measures import probabilities, total_variation
 from attest.core.measures.numbers import number
 from attest.experiments.adversarial_search import largest_jsd, search_adversaries
-from attest.experiments.exact_adversary import exact_adversary
+from attest.experiments.exact_adversary import exact_adversaries
 from attest.experiments.spec import LN2, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, skips_long_texts
 
@@ -35,8 +35,7 @@ def adversarial_attention(
     columns = {}
     if restarts:
         candidates = search_adversaries(observation, epsilon=epsilon, restarts=restarts, steps=steps, seed=seed)
-        columns["jsd_search"] = largest_jsd(observation, candidates, epsilon)
-        columns["jsd_search_filter"] = largest_jsd(observation, candidates, filter_epsilon)
+        columns["jsd_search"], columns["jsd_search_filter"] = largest_jsd(observation, candidates, (epsilon, filter_epsilon))
     if observation.margins is not None:
         columns |= _solved(observation, epsilon, filter_epsilon)
     return columns | {"max_attention": observation.attention.amax(dim=-1)}
@@ -47,7 +46,7 @@ def adversarial_attention(
 def _solved(observation: Observation, epsilon: float, filter_epsilon: float) -> dict[str, Tensor]:
     assert observation.margins is not None
     problem = observation.margins, observation.attention, observation.probabilities[:, 1], observation.mask
-    exact, filtered = (exact_adversary(*problem, each) for each in (epsilon, filter_epsilon))
+    exact, filtered = exact_adversaries(*problem, (epsilon, filter_epsilon))
     weights = exact.attention.to(observation.attention)
     logits = observation.decode(weights)
     return {

@@ -7,6 +7,9 @@ decoder that is not linear.
 Legend: B batch, R restarts (k), T tokens, K classes, P pairs of distributions that are kept apart.
 """
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -50,11 +53,11 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
     return by_rows(search, per_text, rows)
 
 
-def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) -> Tensor:
-    """Return the largest JSD ``(B,)`` of attentions that move the prediction by at most ``epsilon``; 0 if none does."""
+def largest_jsd(observation: Observation, candidates: Tensor, epsilons: Sequence[float]) -> list[Tensor]:
+    """Return the largest JSD ``(B,)`` of attentions that move the prediction by at most each epsilon; 0 if none does."""
     moved = total_variation(observation.probabilities_under(candidates), observation.probabilities.unsqueeze(1))
     jsd = jensen_shannon(candidates, observation.attention.unsqueeze(1))
-    return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)
+    return [torch.where(moved <= epsilon, jsd, 0).amax(dim=-1) for epsilon in epsilons]
 
 
 class SearchObjective:
@@ -66,6 +69,7 @@ class SearchObjective:
         self.attention, self.predicted = observation.attention[rows], observation.probabilities[rows]
         self.class_logits = None if observation.class_logits is None else observation.class_logits[rows]
         self.restarts = restarts
+        self.pairs = Pairs.of(restarts, self.attention)
 
     def starting_points(self, seed: int) -> Tensor:
         """Draw the logits ``(B, R, T)`` from which the adversarial search starts: noise around uniform attention."""
@@ -76,7 +80,7 @@ class SearchObjective:
         """Return the gradient of the adversarial search's loss with respect to R attention logits per token, ``(B, R, T)``."""
         log_weights = logits.log_softmax(dim=-1)
         weights = log_weights.exp()
-        slope = self._penalty_slope(weights) - jsd_slope(weights, log_weights, self.attention)
+        slope = self._penalty_slope(weights) - jsd_slope(weights, log_weights, self.attention, self.pairs)
         return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
 
     def _penalty_slope(self, weights: Tensor) -> Tensor:
@@ -84,8 +88,8 @@ class SearchObjective:
             return self._penalty_slope_by_autograd(weights)
         outcome = (weights @ self.class_logits).softmax(dim=-1)
         apart = outcome - self.predicted.unsqueeze(1)
-        beyond = 0.5 * apart.abs().sum(dim=-1, keepdim=True) > self.epsilon
-        slope = 0.5 * PENALTY * apart.sign() * beyond
+        beyond = apart.abs().sum(dim=-1, keepdim=True) > 2 * self.epsilon
+        slope = (0.5 * PENALTY * apart.sign()).mul_(beyond)
         slope = outcome * (slope - (outcome * slope).sum(dim=-1, keepdim=True))
         return slope @ self.class_logits.transpose(1, 2)
 
@@ -98,7 +102,29 @@ class SearchObjective:
         return torch.autograd.grad(PENALTY * (moved - self.epsilon).relu().sum(), weights)[0]
 
 
-def jsd_slope(weights: Tensor, logits: Tensor, attention: Tensor) -> Tensor:
+class Pairs(NamedTuple):
+    """The P pairs of attentions whose JSD the adversarial search increases, and the weight of each pair."""
+
+    members: Tensor
+    """``(P, R + 1)``: 1 for the two attentions of a pair, else 0; the last column is the model's attention."""
+    shares: Tensor
+    """``(R, P)``: for each restart in a pair, half the weight of the pair in the objective. The weight is 1 if the other is the
+    model's attention, and 1 / (R (R - 1)) if it is another restart."""
+    alone: Tensor
+    """``(R,)``: the sum of all shares of a restart."""
+
+    @classmethod
+    def of(cls, restarts: int, like: Tensor) -> "Pairs":
+        """Return the pairs of R restarts with one another and with the model, in the dtype and on the device of ``like``."""
+        first, second = torch.triu_indices(restarts + 1, restarts + 1, offset=1, device=like.device)
+        everyone = torch.arange(restarts + 1, device=like.device)
+        members = (everyone == first.unsqueeze(-1)) | (everyone == second.unsqueeze(-1))
+        weight = torch.where(second == restarts, 1.0, 1 / max(1, restarts * (restarts - 1)))
+        shares = (members[:, :restarts] * (0.5 * weight).unsqueeze(-1)).t().to(like)
+        return cls(members.to(like), shares, shares.sum(dim=-1))
+
+
+def jsd_slope(weights: Tensor, logits: Tensor, attention: Tensor, pairs: Pairs) -> Tensor:
     r"""Return the gradient of the adversarial search's JSD term with respect to attention weights, ``(B, R, ...)``.
 
     Each pair of attentions p and q adds :math:`\tfrac12 \log(p / (p + q))` and a constant. Constants have no effect, because
@@ -107,24 +133,9 @@ def jsd_slope(weights: Tensor, logits: Tensor, attention: Tensor) -> Tensor:
     Args:
         weights, logits: ``(B, R, ...)``, of R restarts; the logits may be the logarithms of the weights.
         attention: ``(B, ...)``, the model's.
+        pairs: of these restarts.
     """
-    members, shares = pairs(weights.shape[1], weights)
     everyone = torch.cat([weights, attention.unsqueeze(1)], dim=1).flatten(2)
-    log_sums = (members @ everyone).clamp_(min=torch.finfo(weights.dtype).tiny).log_()
-    alone = shares.sum(dim=-1).view(-1, *(1,) * (weights.ndim - 2))
-    return torch.sub(alone * logits, (shares @ log_sums).view_as(weights)).mul_(0.5)
-
-
-def pairs(restarts: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the pairs of attentions whose JSD the adversarial search increases, and the weight of each pair.
-
-    Returns:
-        ``members (P, R + 1)``: 1 for the two attentions of a pair, else 0; the last column is the model's attention.
-        ``shares (R, P)``: for each restart in a pair, the weight of the pair in the objective: 1 if the other is the model's
-        attention, 1 / (R (R - 1)) if it is another restart.
-    """
-    first, second = torch.triu_indices(restarts + 1, restarts + 1, offset=1, device=like.device)
-    everyone = torch.arange(restarts + 1, device=like.device)
-    members = (everyone == first.unsqueeze(-1)) | (everyone == second.unsqueeze(-1))
-    weight = torch.where(second == restarts, 1.0, 1 / max(1, restarts * (restarts - 1)))
-    return members.to(like), (members[:, :restarts] * weight.unsqueeze(-1)).t().to(like)
+    log_sums = (pairs.members @ everyone).clamp_(min=torch.finfo(weights.dtype).tiny).log_()
+    alone = pairs.alone.view(-1, *(1,) * (weights.ndim - 2))
+    return alone * logits - (pairs.shares @ log_sums).view_as(weights)

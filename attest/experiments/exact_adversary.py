@@ -8,6 +8,7 @@ inside the slab, or the point of an edge between two tokens where :math:`\alpha 
 Legend: B batch, T tokens; an ordered pair (i, j) is a cell of (T, T).
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -33,25 +34,43 @@ def exact_adversary(margins: Tensor, attention: Tensor, predicted: Tensor, mask:
     """Find the attention that differs most (JSD) from the model's and moves the prediction by at most ``epsilon``.
 
     Args:
+        margins, attention, predicted, mask: as in ``exact_adversaries``.
+        epsilon: how far the prediction may move, in (0, 1).
+    """
+    return exact_adversaries(margins, attention, predicted, mask, (epsilon,))[0]
+
+
+def exact_adversaries(
+    margins: Tensor, attention: Tensor, predicted: Tensor, mask: Tensor, epsilons: Sequence[float]
+) -> list[Adversary]:
+    """Find the ``exact_adversary`` for each of several distances that the prediction may move; all are computed at once.
+
+    Args:
         margins: float64 ``(B, T)``; in float32 a third of the optima would leave the slab by rounding.
         attention: ``(B, T)``, the attention on trial.
         predicted: ``(B,)``, probability of class 1 under it.
         mask: bool ``(B, T)``, True at real tokens.
-        epsilon: how far the prediction may move, in (0, 1).
+        epsilons: each in (0, 1).
     """
-    low, high = slab(predicted, epsilon)
-    per_text = TENSORS_A_PAIR * mask.shape[-1] ** 2 * margins.element_size()
-    solved = by_rows(_solve, per_text, margins.double(), attention.double(), low, high, mask)
-    return Adversary(solved[:, 0], solved[:, 1:])
+    low, high = (borders.flatten() for borders in slabs(predicted, epsilons))
+    per_text, times = TENSORS_A_PAIR * mask.shape[-1] ** 2 * margins.element_size(), len(epsilons)
+    given = [each.repeat(times, 1) if times > 1 else each for each in (margins.double(), attention.double(), mask)]
+    solved = by_rows(_solve, per_text, *given, low, high)
+    return [Adversary(each[:, 0], each[:, 1:]) for each in solved.chunk(times)]
 
 
-def slab(predicted: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
-    """Return the least and the greatest logit, ``(B,)``, whose probabilities differ from ``predicted`` by at most epsilon."""
+def slabs(predicted: Tensor, epsilons: Sequence[float]) -> Tensor:
+    """Return the least and the greatest logits whose probabilities differ from ``predicted (B,)`` by at most each epsilon.
+
+    Returns:
+        float64 ``(2, E, B)`` for E epsilons, the least logits first.
+    """
     predicted = predicted.double()
-    return torch.logit((predicted - epsilon).clamp(min=0)), torch.logit((predicted + epsilon).clamp(max=1))
+    borders = torch.stack([predicted + sign * each for sign in (-1, 1) for each in epsilons])
+    return borders.clamp(0, 1).logit().unflatten(0, (2, -1))
 
 
-def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: Tensor) -> Tensor:
+def _solve(margins: Tensor, attention: Tensor, mask: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """Find the attention on at most two tokens with the largest JSD; return this JSD and the attention, ``(B, 1 + T)``.
 
     Each cell (i, j) is one candidate. A cell of the diagonal is the attention on one token. The edge between tokens i and j
@@ -63,8 +82,9 @@ def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: 
     share = (border - of_j) / (of_i - of_j)  # of i where the edge meets the border; outside [0, 1] or NaN if it does not
     inside = (margins >= low.unsqueeze(-1)) & (margins <= high.unsqueeze(-1))
     share.diagonal(dim1=1, dim2=2).copy_(torch.where(inside, 1.0, torch.nan))
-    allowed = mask.unsqueeze(1) & mask.unsqueeze(2) & (share >= 0) & (share <= 1)
-    jsd = _jsd_of_two_tokens(share.clamp(0, 1), attention).masked_fill_(~allowed, -1)
+    possible = share.clamp(0, 1)
+    allowed = mask.unsqueeze(1) & mask.unsqueeze(2) & (share == possible)
+    jsd = _jsd_of_two_tokens(possible, attention).masked_fill_(~allowed, -1)
     best, cell = jsd.flatten(1).max(dim=-1, keepdim=True)
     share = share.flatten(1).gather(-1, cell)
     weights = torch.zeros_like(margins).scatter(-1, cell // size, share).scatter_add(-1, cell % size, 1 - share)
@@ -85,5 +105,6 @@ def _jsd_of_two_tokens(share: Tensor, attention: Tensor) -> Tensor:
 
 
 def _times_log(p: Tensor) -> Tensor:
-    # torch's xlogy is three times slower
+    if p.device.type != "cpu":
+        return torch.xlogy(p, p)  # one kernel; on a CPU it is three times slower
     return p.clamp(min=torch.finfo(p.dtype).tiny).log_().mul_(p)

@@ -80,7 +80,7 @@ def test_each_column_keeps_to_the_distance_that_it_is_named_for():
     candidates = search_adversaries(observation, epsilon=0.01, **search)
     for kind, epsilon in (("", 0.01), ("_filter", 0.2)):
         assert torch.equal(columns[f"jsd_exact{kind}"], exact_adversary(*problem, epsilon).jsd)
-        assert torch.equal(columns[f"jsd_search{kind}"], largest_jsd(observation, candidates, epsilon))
+        assert torch.equal(columns[f"jsd_search{kind}"], largest_jsd(observation, candidates, (epsilon,))[0])
     for how in ("exact", "search"):
         assert (columns[f"jsd_{how}_filter"] > columns[f"jsd_{how}"]).any()
     weights = exact_adversary(*problem, 0.01).attention
@@ -91,7 +91,7 @@ def test_candidates_that_move_the_prediction_do_not_count():
     observation = observation_of(pooling_classifier(), LENGTHS)
     alone = torch.eye(9, dtype=torch.float64).expand(4, 9, 9)
     for epsilon in (0.01, 0.2):
-        jsd = largest_jsd(observation, alone, epsilon)
+        (jsd,) = largest_jsd(observation, alone, (epsilon,))
         moved = (torch.sigmoid(observation.margins) - observation.probabilities[:, 1:]).abs()
         for row in range(4):
             near = [i for i in range(9) if moved[row, i] <= epsilon]

@@ -14,7 +14,7 @@ from attest.core.attention import Softmax
 from attest.core.attention.interventions import Intervention
 from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_bits, random_normals
-from attest.experiments.adversarial_search import LEARNING_RATE, NOISE, PENALTY, jsd_slope
+from attest.experiments.adversarial_search import LEARNING_RATE, NOISE, PENALTY, Pairs, jsd_slope
 from attest.experiments.layers.tampering import keys_of_rows
 from attest.experiments.sampling import Everyone, among, in_sample
 from attest.experiments.spec import Inside
@@ -76,8 +76,9 @@ def _search(
     clean = observation.rows(torch.arange(len(observation.ids), device=observation.ids.device).repeat_interleave(restarts))
     logits = _starting_points(clean, layers, restarts, seed)
     optimizer = torch.optim.Adam(logits, lr=LEARNING_RATE, amsgrad=True, fused=True)
+    pairs = Pairs.of(restarts, logits[0])
     for _ in range(steps):
-        for each, gradient in zip(logits, _gradients(clean, layers, logits, restarts, epsilons[0]), strict=True):
+        for each, gradient in zip(logits, _gradients(clean, layers, logits, pairs, epsilons[0]), strict=True):
             each.grad = gradient
         optimizer.step()
     with torch.no_grad():
@@ -110,14 +111,14 @@ def _tampered(clean: LayerObservation, layers: Sequence[str], weights: Sequence[
 
 @torch.no_grad()
 def _gradients(
-    clean: LayerObservation, layers: Sequence[str], logits: Sequence[Tensor], restarts: int, epsilon: float
+    clean: LayerObservation, layers: Sequence[str], logits: Sequence[Tensor], pairs: Pairs, epsilon: float
 ) -> Iterator[Tensor]:
     """Yield the gradient of the adversarial search's objective with respect to each layer's attention logits."""
-    weights = _weights(clean, logits)
+    weights, restarts = _weights(clean, logits), len(pairs.alone)
     slopes = _penalty_slopes(clean, layers, weights, epsilon)
     for layer, logit, weight, slope in zip(layers, logits, weights, slopes, strict=True):
         of_weights, of_logits = (each.unflatten(0, (-1, restarts)) for each in (weight, logit))
-        apart = jsd_slope(of_weights, of_logits, clean.attention[layer][::restarts]).flatten(0, 1)
+        apart = jsd_slope(of_weights, of_logits, clean.attention[layer][::restarts], pairs).flatten(0, 1)
         apart.mul_(clean.rows_that_count(weight).unsqueeze(-1))
         total = apart.neg_() if slope is None else slope - apart
         yield total.sub_((weight * total).sum(dim=-1, keepdim=True)).mul_(weight)  # through the softmax

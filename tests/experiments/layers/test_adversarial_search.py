@@ -9,6 +9,7 @@ from attest.core import memory
 from attest.core.attention import Softmax, Sparsemax, Uniform
 from attest.core.attention.interventions import Intervention
 from attest.core.measures import jensen_shannon
+from attest.experiments.adversarial_search import Pairs
 from attest.experiments.layers import layer_adversarial_attention
 from attest.experiments.layers.adversarial_search import _gradients, _starting_points, _tampered, _weights
 from tests.experiments.layers.networks import LENGTHS, alone, classifier, observed, tagger
@@ -128,5 +129,5 @@ def test_the_gradient_is_that_of_the_objective(make, restarts):
                 pair = jensen_shannon(weights[first::restarts], weights[second::restarts]) * real[::restarts]
                 objective = objective - pair.sum() / (restarts * (restarts - 1))
     expected = torch.autograd.grad(objective, logits)
-    for ours, theirs in zip(_gradients(clean, layers, logits, restarts, epsilon), expected, strict=True):
+    for ours, theirs in zip(_gradients(clean, layers, logits, Pairs.of(restarts, logits[0]), epsilon), expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-9)
