@@ -108,8 +108,8 @@ class Pairs(NamedTuple):
     members: Tensor
     """``(P, R + 1)``: 1 for the two attentions of a pair, else 0; the last column is the model's attention."""
     shares: Tensor
-    """``(R, P)``: for each restart in a pair, half the weight of the pair in the objective. The weight is 1 if the other is the
-    model's attention, and 1 / (R (R - 1)) if it is another restart."""
+    """``(R, P)``: for each restart in a pair, half the weight of the pair in the objective. The weight is 1 if the other is
+    the model's attention, and 1 / (R (R - 1)) if it is another restart."""
     alone: Tensor
     """``(R,)``: the sum of all shares of a restart."""
 

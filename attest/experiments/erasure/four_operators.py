@@ -25,7 +25,7 @@ from attest.experiments.erasure.outcomes import (
     sizes,
     win_rate,
 )
-from attest.experiments.erasure.read_anew import controlled_soft_scores, soft_scores, tau_randomised
+from attest.experiments.erasure.read_anew import controlled_shares_of, shares_of, soft_scores_of_each, tau_randomised
 from attest.experiments.erasure.until_clear import until_clear
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import MOVES, Column, Drawing, Means, Measure, OfNumbers, Spec
@@ -150,11 +150,12 @@ def naopc(observation: Observation, explanations: Tensor, seed: int) -> Columns:
 
 
 def _read_anew(observation: Observation, seed: int) -> Columns:
-    found = {
-        "soft": soft_scores(observation, observation.explanation, seed),
-        "soft_controlled": controlled_soft_scores(observation, observation.explanation, seed),
-        "soft_even": controlled_soft_scores(observation, torch.ones_like(observation.explanation), seed),
+    shares = {
+        "soft": shares_of(observation, observation.explanation),
+        "soft_controlled": controlled_shares_of(observation, observation.explanation),
+        "soft_even": controlled_shares_of(observation, torch.ones_like(observation.explanation)),
     }
+    found = dict(zip(shares, soft_scores_of_each(observation, [*shares.values()], seed), strict=True))
     columns = {f"{name}_{kind}": rows.double()[:, place] for name, rows in found.items() for place, kind in enumerate(KINDS)}
     ferret = _ferret(observation, seed)
     columns |= {f"ferret_{kind}": ferret[:, place] for place, kind in enumerate(KINDS)}

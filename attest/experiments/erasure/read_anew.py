@@ -3,7 +3,7 @@
 Legend: B batch, T tokens, E embedding.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -12,12 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.measures import tau_b
+from attest.core.memory import by_rows
 from attest.core.randomness import random_uniforms, stream
 from attest.models.contract import decided
 from attest.models.inputs import Inputs, like
-from attest.models.observation import Network, Observation, cached_per_batch, hooked, tables_of
+from attest.models.observation import Network, Observation, hooked, tables_of
 from attest.models.prediction import predictions_of
-from attest.models.variants import untouched
+from attest.models.variants import ACTIVATIONS, untouched
 
 
 def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
@@ -32,15 +33,18 @@ def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Ten
         explanation: float ``(B, T)``, at least 0.
         seed: with an instance's id it fixes which elements are dropped.
     """
+    return _soft(observation, shares_of(observation, explanation), seed).squeeze(0)
+
+
+def shares_of(observation: Observation, explanation: Tensor) -> Tensor:
+    """Return importance divided by its largest value in the text, to drop and to keep elements by, ``(2, 1, B, T)``."""
     explanation = explanation.masked_fill(~observation.ranked, 0)
     share = explanation / explanation.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(explanation.dtype).tiny)
-    return _soft(observation, share, share, _uniforms(seed, observation))
+    return share.expand(2, 1, -1, -1)
 
 
 AMOUNTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """The shares of elements that are kept, π."""
-PAIRS = tuple(zip(AMOUNTS, reversed(AMOUNTS), strict=True))
-"""What is kept, and what is dropped."""
 LEAST = 1e-6
 """What is added to an importance, over its largest, so that tokens without any are kept alike once all others are."""
 
@@ -53,44 +57,72 @@ def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: 
     (comprehensiveness). The result is the mean over several π. Huang & Chan (2026) ask for the same expected amount; this
     scaling and these π are our choice.
     """
-    explanation = explanation.masked_fill(~observation.ranked, 0)
-    scaled = {mean: _of_mean(explanation, observation.ranked, mean) for mean in AMOUNTS}
-    draws = _uniforms(seed, observation)
-    return torch.stack([_soft(observation, scaled[rest], scaled[kept], draws) for kept, rest in PAIRS]).mean(dim=0)
+    return _soft(observation, controlled_shares_of(observation, explanation), seed).mean(dim=0)
 
 
-def _of_mean(importance: Tensor, ranked: Tensor, mean: float) -> Tensor:
-    """Scale importance ``(B, T)`` and cut it at 1, so that its mean over the ranked tokens becomes ``mean``."""
+def controlled_shares_of(observation: Observation, explanation: Tensor) -> Tensor:
+    """Return importance scaled to the mean 1 - π, to drop elements by, and to π, to keep them by, ``(2, A, B, T)``."""
+    scaled = _of_means(explanation.masked_fill(~observation.ranked, 0), observation.ranked)
+    return torch.stack([scaled.flip(0), scaled])
+
+
+def _of_means(importance: Tensor, ranked: Tensor) -> Tensor:
+    """Scale importance ``(B, T)`` and cut it at 1, so that its mean over the ranked tokens becomes each of ``AMOUNTS``."""
     least = LEAST * importance.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(importance.dtype).tiny)
     exact = torch.where(ranked, importance + least, 0).double()
     values = exact.sort(dim=-1, descending=True).values
     place = torch.arange(values.shape[-1], device=values.device)
     rest = values.flip(-1).cumsum(dim=-1).flip(-1)  # of what is not cut, if so many as ``place`` are
-    scales = (mean * ranked.sum(dim=-1, keepdim=True) - place) / rest.clamp(min=torch.finfo(torch.float64).tiny)
+    count = ranked.sum(dim=-1, keepdim=True)
+    totals = torch.stack([mean * count for mean in AMOUNTS])
+    scales = (totals - place) / rest.clamp(min=torch.finfo(torch.float64).tiny)
     fits = (scales * values <= 1) & (rest > 0)
     first = fits.byte().argmax(dim=-1, keepdim=True)
     return (exact * scales.gather(-1, first)).clamp(max=1).to(importance)
 
 
-def _soft(observation: Observation, dropped: Tensor, kept: Tensor, draws: Tensor) -> Tensor:
-    """Compute soft comprehensiveness and sufficiency, ``(B, 2)``; embedding elements are dropped or kept by random draws."""
-    without, alone = (_fall(observation, left) for left in (draws >= like(dropped, draws), draws < like(kept, draws)))
-    rest = _fall_to_nothing(observation).unsqueeze(-1)  # 1 - S₀
-    columns = torch.stack([without, rest.squeeze(-1) - alone], dim=-1) / rest
-    return columns.where(rest > 0, torch.nan)
+def soft_scores_of_each(observation: Observation, shares: Sequence[Tensor], seed: int) -> list[Tensor]:
+    """Return soft scores for several sets of shares, ``(B, 2)`` each, as a mean over A amounts; all are read together.
+
+    Args:
+        shares: ``(2, A, B, T)`` each, as ``shares_of`` and ``controlled_shares_of`` return them.
+    """
+    found = _soft(observation, torch.cat([*shares], dim=1), seed)
+    return [each.mean(dim=0) for each in found.split([each.shape[1] for each in shares])]
 
 
-@cached_per_batch
-def _fall_to_nothing(observation: Observation) -> Tensor:
-    """Return how far the prediction falls if all elements of all embeddings are dropped, ``(B,)``, at least 0."""
-    return _fall(observation, torch.zeros_like(observation.embedded, dtype=torch.bool))
+def _soft(observation: Observation, shares: Tensor, seed: int) -> Tensor:
+    """Compute soft comprehensiveness and sufficiency for A pairs of shares, ``(A, B, 2)``.
+
+    Args:
+        shares: ``(2, A, B, T)``, the probabilities with which embedding elements are dropped, and with which they are kept.
+    """
+    dropped, kept = shares
+    draws = _uniforms(seed, observation)
+    without = _falls(observation, dropped, lambda share: draws >= like(share, draws.unsqueeze(0)))
+    kept = torch.cat([torch.zeros_like(kept[:1]), kept])  # first nothing
+    alone = _falls(observation, kept, lambda share: draws < like(share, draws.unsqueeze(0)))
+    rest, alone = alone[:1], alone[1:]  # 1 - S₀
+    columns = torch.stack([without, rest - alone], dim=-1) / rest.unsqueeze(-1)
+    return columns.where(rest.unsqueeze(-1) > 0, torch.nan)
 
 
-def _fall(observation: Observation, left: Tensor) -> Tensor:
-    """Return how far the prediction falls if only these elements of embeddings are left, ``(B,)``, at least 0."""
-    always = like(observation.mask & ~observation.ranked, left)
-    outcome = reading_embedded(observation, observation.embedded.detach() * (left | always))
-    return (observation.confidence - observation.left_of_prediction(outcome)).clamp(min=0)
+def _falls(observation: Observation, shares: Tensor, left: Callable[[Tensor], Tensor]) -> Tensor:
+    """Return how far the prediction falls if only some elements of embeddings are left, ``(V, B)``, at least 0.
+
+    Args:
+        shares: ``(V, B, T)``, of V variants. A CPU reads them one after another, an accelerator together.
+        left: takes the shares of some variants to the elements that are left, bool ``(V, B, T, …)``.
+    """
+    embedded = observation.embedded.detach()
+    always = like(observation.mask & ~observation.ranked, embedded)
+
+    def of_variants(shares: Tensor) -> Tensor:
+        return reading_embedded(observation, embedded * (left(shares) | always)).unflatten(0, shares.shape[:2])
+
+    per_variant = 4 * observation.embedded.nbytes + ACTIVATIONS * observation.hidden.nbytes
+    outcomes = by_rows(of_variants, per_variant, shares, budget=per_variant).transpose(0, 1)
+    return (observation.confidence.unsqueeze(1) - observation.left_of_prediction(outcomes)).clamp(min=0).T
 
 
 def _uniforms(seed: int, observation: Observation) -> Tensor:
@@ -105,9 +137,18 @@ def _uniforms(seed: int, observation: Observation) -> Tensor:
 
 @torch.no_grad()
 def reading_embedded(observation: Observation, embedded: Tensor) -> Tensor:
-    """Return the prediction ``(B, K)`` for given embeddings, which replace those of the tokens."""
-    logits = logits_of(observation.network, observation.texts, embedded)
-    return predictions_of(observation.network, logits)
+    """Return predictions for given embeddings, which replace those of the tokens.
+
+    Args:
+        embedded: ``(B, T, …)``; or ``(V, B, T, …)`` for V variants of each text.
+    Returns:
+        ``(B, K)``, or ``(V B, K)``.
+    """
+    texts, several = observation.texts, embedded.ndim - observation.embedded.ndim
+    if several:
+        texts = texts.rows(torch.arange(len(texts.mask), device=texts.mask.device).repeat(len(embedded)))
+        embedded = embedded.flatten(0, 1)
+    return predictions_of(observation.network, logits_of(observation.network, texts, embedded))
 
 
 def logits_of(network: Network, texts: Inputs, embedded: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 
 from attest.experiments import observe
 from attest.experiments.erasure import Background, erasure
-from attest.experiments.erasure.read_anew import AMOUNTS, _of_mean, controlled_soft_scores, soft_scores, tau_randomised
+from attest.experiments.erasure.read_anew import AMOUNTS, _of_means, controlled_soft_scores, soft_scores, tau_randomised
 from attest.models.networks import Average, PoolingClassifier
 from attest.models.networks.transformer import TransformerClassifier
 from tests.experiments.networks import DeepDecoder, Given, observation_of, pooling_classifier, ragged_batch
@@ -141,7 +141,7 @@ def test_every_explanation_keeps_the_same_amount(mean):
     ranked = torch.arange(8) < torch.tensor([8, 5, 3, 1]).unsqueeze(-1)
     importance = torch.rand(4, 8).double() ** 4
     importance[0, 2:] = 0
-    found = _of_mean(importance, ranked, mean)
+    found = _of_means(importance, ranked)[AMOUNTS.index(mean)]
     np.testing.assert_allclose((found * ranked).sum(dim=-1) / ranked.sum(dim=-1), mean, atol=1e-12)
     for row, count in enumerate([8, 5, 3, 1]):
         weights = importance[row, :count].numpy() + 1e-6 * importance[row].max().item()
@@ -157,7 +157,7 @@ def test_controlled_soft_scores_do_not_see_how_large_shares_are():
     """All tokens alike: published, everything is kept, or as much as the largest; controlled, as much as is said."""
     observation = observation_of(pooling_classifier(), [12] * 20)
     explanation, flat = observation.attention, observation.attention + observation.attention.amax()
-    kept = [_of_mean(each, observation.ranked, 0.3).mean(dim=-1) for each in (explanation, flat)]
+    kept = [_of_means(each, observation.ranked).mean(dim=-1) for each in (explanation, flat)]
     torch.testing.assert_close(kept[0], kept[1])
     even, larger = (controlled_soft_scores(observation, torch.full_like(explanation, size), 0) for size in (0.1, 1.0))
     torch.testing.assert_close(even, larger, equal_nan=True)
