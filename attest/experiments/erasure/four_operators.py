@@ -3,8 +3,7 @@
 Legend: B batch, K sizes, T tokens.
 """
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import torch
@@ -20,6 +19,7 @@ from attest.experiments.erasure.outcomes import (
     between_limits,
     on_part,
     outcomes_of,
+    outcomes_of_draws,
     random_ranks,
     ranked_by,
     sizes,
@@ -77,27 +77,45 @@ def erasure(
     several = observation.several
     read = in_sample(seed, observation.ids, everyone, texts) & several & (observation.lengths <= longest_quadratic())
     columns: Columns = {}
-    for name, draws in operators(background, seed).items():
-        if name in erase_by:
-            reads_nothing = name == "attention" and not attends_within(observation.network)
-            measure = partial(_under, name=name, draws=draws, seed=seed, sets=sets, lead=0 if reads_nothing else lead)
-            columns |= on_part(measure, observation, several if reads_nothing else read)
+    asked = {name: draws for name, draws in operators(background, seed).items() if name in erase_by}
+    if not attends_within(observation.network) and "attention" in asked:  # it reads nothing anew
+        of_attention = {"attention": asked.pop("attention")}
+        columns |= on_part(lambda part: _under_each(part, of_attention, seed, sets, 0), observation, several)
+    if asked:
+        columns |= on_part(lambda part: _under_each(part, asked, seed, sets, lead), observation, read)
     columns |= on_part(lambda part: _limits(part, seed, beam_texts), observation, several)
     if extras:
         columns |= on_part(lambda part: _read_anew(part, seed), observation, read)
     return columns | {f"eraser_{kind}": columns[f"{kind}_delete"] for kind in KINDS if f"{kind}_delete" in columns}
 
 
-def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int, lead: int) -> Columns:
-    """Compute comprehensiveness and sufficiency of an explanation and of random tokens, for one way to erase tokens."""
+def _under_each(
+    observation: Observation, asked: Mapping[str, tuple[Operator, ...]], seed: int, sets: int, lead: int
+) -> Columns:
+    """Compute comprehensiveness and sufficiency of an explanation and of random tokens, for each way to erase tokens."""
     explained = ranked_by(observation, observation.explanation.unsqueeze(1), seed)
     random = random_ranks(observation.ids, observation.ranked, sets, seed)
-    before, counts = observation.confidence, sizes(observation.erasable)
+    columns: Columns = {}
+    for name, draws in asked.items():
+        columns |= _under(observation, explained, random, name, draws, lead)
+    return columns
+
+
+def _under(
+    observation: Observation, explained: Tensor, random: Tensor, name: str, draws: tuple[Operator, ...], lead: int
+) -> Columns:
+    """Compute comprehensiveness and sufficiency for one way to erase tokens.
+
+    Args:
+        explained, random: int64 ``(B, 1, T)`` and ``(B, D, T)``, the ranks of the tokens by the explanation and in D random
+            orders.
+    """
+    before, counts, sets = observation.confidence, sizes(observation.erasable), random.shape[1]
     with_first = torch.cat([torch.ones_like(counts[:, :1]), counts], dim=1)  # the first token alone, then all sizes
     rises, own, scores = [], [], []
-    for place, operator in enumerate(draws[:sets]):
-        ranks = explained if lead else torch.cat([explained, random[:, place :: len(draws)]], dim=1)
-        outcomes = outcomes_of(observation, ranks, with_first, operator)
+    of_draws = [torch.cat([explained, random[:, place :: len(draws)]], dim=1) for place in range(min(len(draws), sets))]
+    ranks = [explained] * len(of_draws) if lead else of_draws
+    for outcomes in outcomes_of_draws(observation, ranks, with_first, draws[:sets]):
         rises.append(compared(outcomes[:, 0, 0, 0], before, observation.within).clamp(min=0))
         own.append(outcomes[:, :, 0, 1:].double().mean(dim=-1))
         if not lead:

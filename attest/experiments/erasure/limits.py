@@ -9,6 +9,8 @@ small, AOPC (Edin et al. 2024).
 Legend: B batch, W width of the beam, K sizes, T tokens.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -38,20 +40,22 @@ def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tens
     favour = torch.where(observation.predicted == 1, 1, -1).unsqueeze(-1) * observation.margins
     kept = torch.stack([observation.lengths.unsqueeze(-1) - counts, counts], dim=1)
     weights, nothing = observation.attention.double(), bias_alone(observation).double()[:, None, None]
-    highest, lowest = (_extreme(sign, favour, weights, observation.mask, kept, nothing) for sign in (1, -1))
+    both = [torch.cat([favour, -favour]), *(torch.cat([each, each]) for each in (weights, observation.mask, kept))]
+    largest, smallest = _best_ratio(*both).chunk(2)
+    possible = ((weights == 0) & observation.mask).sum(dim=-1)[:, None, None] >= kept
+    highest = _with_nothing(largest, nothing, possible, torch.maximum)
+    lowest = _with_nothing(-smallest, nothing, possible, torch.minimum)
     before = observation.confidence.double()[:, None, None]
     return before - highest, before - lowest
 
 
-def _extreme(sign: int, favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor, nothing: Tensor) -> Tensor:
-    """Return the largest probability (the smallest if ``sign`` is -1) that any n tokens leave, ``(B, 2, K)``.
+def _with_nothing(ratio: Tensor, nothing: Tensor, possible: Tensor, extreme: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """Return the largest (or smallest) probability that any n tokens leave, ``(B, 2, K)``, given the extreme ratio.
 
     If enough tokens have weight 0, a set can have no attention; its probability is ``nothing``.
     """
-    ratio = sign * _best_ratio(sign * favour, weights, mask, kept)
     reached = torch.where(ratio.isfinite(), ratio.sigmoid(), nothing)
-    possible = ((weights == 0) & mask).sum(dim=-1)[:, None, None] >= kept
-    return torch.where(possible, sign * torch.maximum(sign * reached, sign * nothing), reached)
+    return torch.where(possible, extreme(reached, nothing), reached)
 
 
 def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> Tensor:
@@ -71,11 +75,10 @@ def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) 
     """Return the weighted mean margin of the n tokens with the largest ``keys``, for n in ``kept``, ``(B, 2, K)``."""
     order = keys.expand(*kept.shape, -1).argsort(dim=-1, descending=True)
     place = (kept - 1).unsqueeze(-1)
-    sums = [
-        each[:, None, None].expand(order.shape).gather(-1, order).cumsum(dim=-1).gather(-1, place).squeeze(-1)
-        for each in (weights * favour, weights)
-    ]
-    return torch.where(sums[1] > 0, sums[0] / sums[1], -torch.inf)
+    terms = torch.stack([weights * favour, weights])[:, :, None, None].expand(2, *order.shape)
+    ordered = terms.gather(-1, order.expand(terms.shape)).cumsum(dim=-1)
+    margins, total = ordered.gather(-1, place.expand(2, *place.shape)).squeeze(-1)
+    return torch.where(total > 0, margins / total, -torch.inf)
 
 
 WIDTH = 5

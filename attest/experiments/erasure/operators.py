@@ -66,8 +66,11 @@ class Background:
         return self.tokens[self.starts[text] + place]
 
 
-Operator = Callable[[Observation, Tensor], Tensor]
-"""Maps an observation and the tokens to keep, bool ``(B, V, T)``, to ``Observation.left_of_prediction``, ``(B, V)``."""
+Operator = Callable[..., Tensor]
+"""Maps an observation and the tokens to keep, bool ``(B, V, T)``, to ``Observation.left_of_prediction``, ``(B, V)``.
+
+An operator that draws at random also takes the draw of each variant, ``draw``, int64 ``(V,)``.
+"""
 UNKNOWN = 1
 """The token id of every unseen word in our vocabularies."""
 
@@ -122,10 +125,15 @@ def mask_tokens(observation: Observation, kept: Tensor) -> Tensor:
     return _read_with(observation, kept, torch.tensor(UNKNOWN if masked is None else masked, device=kept.device))
 
 
-def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int = 0) -> Tensor:
-    """Return the predicted class's probability if random tokens of other texts replace erased tokens."""
-    drawn = background.drawn(seed, observation.ids, observation.lengths, draw + 1, observation.mask.shape[-1])[:, -1]
-    return _read_with(observation, kept, like(drawn.repeat_interleave(kept.shape[1], dim=0), observation.tokens))
+def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int | Tensor = 0) -> Tensor:
+    """Return the predicted class's probability if random tokens of other texts replace erased tokens.
+
+    Args:
+        draw: the draw of these tokens, below ``DRAWS``; one for all variants, or one for each, int64 ``(V,)``.
+    """
+    count, which = (DRAWS, draw) if isinstance(draw, Tensor) else (draw + 1, slice(draw, draw + 1))
+    others = background.drawn(seed, observation.ids, observation.lengths, count, observation.mask.shape[-1])[:, which]
+    return _read_with(observation, kept, like(others.expand(kept.shape).flatten(0, 1), observation.tokens))
 
 
 @torch.no_grad()

@@ -3,7 +3,8 @@
 Legend: B batch, R rankings, K sizes, T tokens, C classes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -85,7 +86,14 @@ def on_part(measure: Callable[[Observation], Columns], observation: Observation,
 BOTH = slice(0, 2)
 
 
-def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operator: Operator, kinds: slice = BOTH) -> Tensor:
+def outcomes_of(
+    observation: Observation,
+    ranks: Tensor,
+    counts: Tensor,
+    operator: Operator,
+    kinds: slice = BOTH,
+    draw: Tensor | None = None,
+) -> Tensor:
     """Return the class probability without the k tokens ranked first (row 0), or with only these (row 1).
 
     Args:
@@ -93,6 +101,7 @@ def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operato
         counts: int64 ``(B, K)``, at least 1.
         operator: one of ``operators()``.
         kinds: which rows are read.
+        draw: int64 ``(R,)``, the draw of each ranking, for an operator that draws at random; None for the operator's own.
     Returns:
         ``(B, 2, R, K)``.
     """
@@ -103,7 +112,25 @@ def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operato
     kept = kept_sets(ranks, different, observation.mask)[:, kinds]
     if observation.spared is not None:
         kept = kept | observation.spared[:, None, None, None]
+    if draw is not None:
+        operator = partial(operator, draw=draw[:, None].expand(kept.shape[1:4]).flatten())
     return operator(observation, kept.flatten(1, 3)).unflatten(1, (-1, ranks.shape[1], different.shape[1]))[..., which]
+
+
+def outcomes_of_draws(
+    observation: Observation, ranks: Sequence[Tensor], counts: Tensor, draws: Sequence[Operator]
+) -> Iterator[Tensor]:
+    """Yield ``outcomes_of`` the rankings of each draw of an operator. A CPU reads draw by draw, an accelerator all together.
+
+    Args:
+        ranks: for each draw int64 ``(B, R, T)``.
+        draws: the operator, once for each draw.
+    """
+    if len(draws) == 1 or counts.device.type == "cpu":
+        return (outcomes_of(observation, each, counts, operator) for each, operator in zip(ranks, draws, strict=True))
+    sizes = [each.shape[1] for each in ranks]
+    which = torch.cat([torch.full((size,), place, device=counts.device) for place, size in enumerate(sizes)])
+    return iter(outcomes_of(observation, torch.cat([*ranks], dim=1), counts, draws[0], draw=which).split(sizes, dim=2))
 
 
 def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
