@@ -40,7 +40,7 @@ class Network(Protocol):
       cost O(T C) instead of O(T H), and the exact answers of E3 and E12 become possible;
     * ``read_without_each(tokens, mask) -> (B, T, T), (B, T, T, C)``, if ``decode`` is linear in this way: at ``[b, v, t]``,
       the score and the logits of token t in text b without its token v; arbitrary but finite at t = v and at padding.
-      Without this method, each shortened text is encoded anew.
+      Without this method, each shortened text is encoded anew; so it is on an accelerator that has room for all of them.
     """
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:

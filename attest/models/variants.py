@@ -99,7 +99,7 @@ class _Variants:
             memory = self.observation.texts.read_by(network.remembering)
             found = self._in_pieces(begins, partial(self._going_on, memory))
             most = begins.argmax().view(1)
-            if (found[most] - self._whole(most, 0)).abs().max() <= self.observation.within:
+            if (found[most] - self._whole(most, int(self.lengths[most]), 0)).abs().max() <= self.observation.within:
                 return found
         return self._in_pieces(torch.zeros_like(self.lengths), self._whole)
 
@@ -109,8 +109,8 @@ class _Variants:
         kept = self.variants.mask
         return kept.shape[-1] - kept.flip(-1).to(torch.uint8).argmax(dim=-1)
 
-    def _whole(self, rows: Tensor, _begin: int) -> Tensor:
-        network, size = self.observation.network, min(int(self.lengths[rows].max()), self.observation.reach)
+    def _whole(self, rows: Tensor, longest: int, _begin: int) -> Tensor:
+        network, size = self.observation.network, min(longest, self.observation.reach)
         read = self.variants.rows(rows).of_tokens(lambda column: self.observation.narrowed(column, size))
         left = read.mask
         if not self.in_place:
@@ -118,37 +118,50 @@ class _Variants:
         hidden = replace(read, mask=torch.ones_like(left) if self.in_place else left).read_by(network.encode)
         return predictions_of(network, decided(network, hidden, left, **read.beside))
 
-    def _going_on(self, memory: Any, rows: Tensor, begin: int) -> Tensor:
+    def _going_on(self, memory: Any, rows: Tensor, longest: int, begin: int) -> Tensor:
         network: Any = self.observation.network
-        size = int(self.lengths[rows].max())
-        read = self.variants.rows(rows).of_tokens(lambda column: column[:, :size])
+        read = self.variants.rows(rows).of_tokens(lambda column: column[:, :longest])
         return predictions_of(network, read.read_by(network.going_on, memory, self.texts[rows], begin))
 
-    def _in_pieces(self, begins: Tensor, read: Callable[[Tensor, int], Tensor]) -> Tensor:
-        """Apply ``read`` to groups of variants of similar length, and return all results, ``(N, K)``."""
+    def _in_pieces(self, begins: Tensor, read: Callable[[Tensor, int, int], Tensor]) -> Tensor:
+        """Apply ``read`` to groups of variants of similar length, and return all results, ``(N, K)``.
 
-        def of_rows(rows: Tensor) -> Tensor:
-            found = read(rows, int(begins[rows].min()))
+        Args:
+            begins: int64 ``(N,)``, how many first tokens of each variant are not read again.
+            read: takes the rows of a group, their greatest length, and the least of their ``begins``.
+        """
+        order = (self.lengths * (self.variants.mask.shape[-1] + 1) + begins).argsort(descending=True, stable=True)
+        lengths, begun = torch.stack([self.lengths, begins])[:, order].cpu()  # an accelerator is waited for here alone
+
+        def of_rows(rows: Tensor, places: Tensor) -> Tensor:
+            found = read(rows, int(lengths[places].max()), int(begun[places].min()))
             if (told := PASSES.get()) is not None:
                 told(len(rows))
             return found
 
-        order = (self.lengths * (self.variants.mask.shape[-1] + 1) + begins).argsort(descending=True, stable=True)
-        attending = attends_within(self.observation.network)
-        pieces = _pieces(self.lengths[order], begins[order]) if attending else [slice(0, len(order))]
-        found = [by_rows(of_rows, self._bytes(order[piece.start]), order[piece]) for piece in pieces]
+        pieces = [slice(0, len(order))]
+        if attends_within(self.observation.network):
+            pieces = [*_pieces(lengths, begun, order.device)]
+        found = []
+        for piece in pieces:
+            bytes_a_row = self._bytes(int(lengths[piece.start]) if len(lengths) else 0)
+            found.append(by_rows(of_rows, bytes_a_row, order[piece], torch.arange(piece.start, piece.stop)))
         return torch.cat(found)[order.argsort()]
 
-    def _bytes(self, longest: Tensor) -> int:
-        size = int(self.lengths[longest]) if len(self.lengths) else 0
+    def _bytes(self, size: int) -> int:
         hidden = self.observation.hidden[0, :size]
         maps = 4 * size**2 * hidden.element_size() if attends_within(self.observation.network) else 0
         return self.observation.embedded[0, :size].nbytes + ACTIVATIONS * hidden.nbytes + maps
 
 
-def _pieces(lengths: Tensor, begins: Tensor) -> Iterator[slice]:
-    """Yield slices that split variants of texts, which are sorted by length, into groups of similar length."""
-    least = LEAST_TOKENS if lengths.device.type == "cpu" else LEAST_OF_ACCELERATOR
+def _pieces(lengths: Tensor, begins: Tensor, device: torch.device) -> Iterator[slice]:
+    """Yield slices that split variants of texts, which are sorted by length, into groups of similar length.
+
+    Args:
+        lengths, begins: int64 ``(N,)``, on the CPU.
+        device: where the variants are read.
+    """
+    least = LEAST_TOKENS if device.type == "cpu" else LEAST_OF_ACCELERATOR
     kinds, counts = torch.stack([lengths, begins]).unique_consecutive(dim=1, return_counts=True)
     start = stop = new = width = longest = first = 0
     for length, begin, count in zip(*kinds.tolist(), counts.tolist(), strict=True):

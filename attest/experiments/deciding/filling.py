@@ -122,8 +122,21 @@ class Game:
 
         That two of a million sets have the same number has a probability of 3e-8.
         """
-        of_words = random_bits(stream(self.seed, "words of sets"), torch.arange(kept.shape[1], device=kept.device))
-        return random_bits(stream(self.seed, "sets"), rows, (kept * of_words).sum(dim=1))
+        return random_bits(stream(self.seed, "sets"), rows, (kept * self._numbers_of_words).sum(dim=1))
+
+    @cached_property
+    def _numbers_of_words(self) -> Tensor:
+        there = self.texts.there
+        return random_bits(stream(self.seed, "words of sets"), torch.arange(there.shape[1], device=there.device))
+
+    @cached_property
+    def _fillings(self) -> Tensor:
+        """Return the token that each filling puts at each place of each text, int64 ``(B, R, T)``."""
+        places = torch.arange(self.texts.tokens.shape[1], device=self.pool.device)
+        draws = torch.arange(FEW + MORE, device=self.pool.device).unsqueeze(-1)
+        drawn = random_bits(stream(self.seed, "fillings"), self.texts.ids[:, None, None], draws, places)
+        place = drawn.remainder((self.pool >= 0).sum(dim=1)[:, None, None])
+        return self.pool.gather(1, place.flatten(1)).view_as(place)
 
     def repeated(self, times: int) -> "Game":
         """Return the game of all texts several times, which reads no set that has been read here."""
@@ -132,20 +145,16 @@ class Game:
     def _read_now(self, rows: Tensor, kept: Tensor, draws: Tensor) -> Tensor:
         """Read N sets, each under the filling of one number, int64 ``(N,)``; returns float64 ``(N,)``."""
         texts = self.texts
-        places = torch.arange(texts.tokens.shape[1], device=rows.device)
 
         def of_sets(rows: Tensor, kept: Tensor, draws: Tensor) -> Tensor:
             words = texts.words[rows]
             stays = kept.gather(1, words.clamp(min=0)) | (words < 0)
-            drawn = random_bits(stream(self.seed, "fillings"), texts.ids[rows, None], draws[:, None], places)
-            place = drawn.remainder((self.pool[rows] >= 0).sum(dim=1, keepdim=True))
-            filled = torch.where(stays, texts.tokens[rows], self.pool[rows[:, None], place])
-            return texts.read(rows, filled).double()
+            return texts.read(rows, torch.where(stays, texts.tokens[rows], self._fillings[rows, draws])).double()
 
         self.passes += len(rows)
         if not len(rows):
             return torch.empty(0, dtype=torch.float64, device=rows.device)
-        return by_rows(of_sets, 4 * places.nbytes, rows, kept, draws)
+        return by_rows(of_sets, 4 * texts.tokens[0].nbytes, rows, kept, draws)
 
     def decide(self, rows: Tensor, kept: Tensor) -> Tensor:
         """Return whether each of N sets decides, bool ``(N,)``: as ``decides`` says, in fewer passes.

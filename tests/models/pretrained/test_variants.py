@@ -14,9 +14,11 @@ from attest.models import variants
 from attest.models.observation import observe
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.prompted import PromptedNetwork
+from tests.experiments.networks import pooling_classifier, ragged_batch
 from tests.fake_device import DEVICE, fake_device
 from tests.models.pretrained.tiny import DECODERS, batch, tiny
 
+CPU = torch.device("cpu")
 LENGTHS = (9, 5, 1, 12)
 BY_SDPA = ("bert", "llama", "gpt2", "mistral", "phi3", "gpt_neox", "qwen3")
 
@@ -112,7 +114,7 @@ def test_little_of_a_pass_is_padding():
     for begin in (torch.zeros_like(lengths), begins):
         order = (lengths * 100 + begin).argsort(descending=True)
         length, first = lengths[order], begin[order]
-        pieces = list(variants._pieces(length, first))
+        pieces = list(variants._pieces(length, first, CPU))
         assert [place for piece in pieces for place in range(piece.start, piece.stop)] == list(range(20_000))
         columns = [(piece.stop - piece.start) * int(length[piece].max() - first[piece].min()) for piece in pieces]
         new = [int((length[piece] - first[piece]).sum()) for piece in pieces]
@@ -123,12 +125,18 @@ def test_little_of_a_pass_is_padding():
 
 
 def test_an_accelerator_reads_short_variants_of_all_lengths_in_one_pass():
-    lengths = torch.arange(20, 4, -1)
-    begins = torch.zeros_like(lengths)
-    with fake_device():
-        there = list(variants._pieces(lengths.to(DEVICE).repeat_interleave(20), begins.to(DEVICE).repeat_interleave(20)))
-    assert there == [slice(0, 320)]
-    assert len(list(variants._pieces(lengths.repeat_interleave(20), begins.repeat_interleave(20)))) > 5
+    lengths = torch.arange(20, 4, -1).repeat_interleave(20)
+    assert list(variants._pieces(lengths, torch.zeros_like(lengths), DEVICE)) == [slice(0, 320)]
+    assert len(list(variants._pieces(lengths, torch.zeros_like(lengths), CPU))) > 5
+
+
+def test_an_accelerator_is_waited_for_once_where_all_variants_are_read():
+    with fake_device() as device:
+        network, (ids, tokens, mask) = pooling_classifier().to(DEVICE), ragged_batch([9, 1, 12, 6])
+        seen = observe(network, ids.to(DEVICE), tokens.to(DEVICE), mask.to(DEVICE))
+        device.forget()
+        variants.read_each(seen, torch.arange(4, device=DEVICE), seen.tokens, seen.mask)
+        assert device.syncs.total() == 1
 
 
 def test_an_untouched_model_reads_by_its_own_attention_until_something_intervenes():
