@@ -171,9 +171,9 @@ def _stacked(rankings: dict[str, Tensor]) -> Tensor:
 
 def _named(prefix: str, rankings: dict[str, Tensor], scores_BR: Tensor) -> Columns:
     """Return one column of scores ``(B,)`` for each ranking; NaN for texts whose ranking contains a NaN."""
-    undefined = {name: ranking.isnan().any(dim=-1) for name, ranking in rankings.items()}
-    columns = zip(rankings, scores_BR.double().unbind(dim=1), strict=True)
-    return {f"{prefix}_{name}": scores.masked_fill(undefined[name], torch.nan) for name, scores in columns}
+    undefined_BR = torch.stack([*rankings.values()], dim=1).isnan().any(dim=-1)
+    columns = scores_BR.double().masked_fill(undefined_BR, torch.nan).unbind(dim=1)
+    return {f"{prefix}_{name}": scores for name, scores in zip(rankings, columns, strict=True)}
 
 
 def _agreement(prefix: str, readings: dict[str, Tensor], mask: Tensor, within: float) -> Columns:
@@ -184,7 +184,8 @@ def _agreement(prefix: str, readings: dict[str, Tensor], mask: Tensor, within: f
     if (name := column_of("leave-one-out")) in readings:
         readings = {**readings, name: in_steps(readings[name], within)}
     pairs = list(combinations(readings, 2))
-    first, second = (torch.cat([readings[pair[side]].abs().double() for pair in pairs]) for side in (0, 1))
+    sizes = {name: values.abs().double() for name, values in readings.items()}
+    first, second = (torch.cat([sizes[pair[side]] for pair in pairs]) for side in (0, 1))
     taus = tau_b(first, second.unsqueeze(1), mask.repeat(len(pairs), 1)).squeeze(1).chunk(len(pairs))
     return {f"{prefix}_{a}_and_{b}": tau for (a, b), tau in zip(pairs, taus, strict=True)}
 
