@@ -3,9 +3,9 @@
     python -m benchmarks.launches --texts 8 --tokens 20 --experiments E1 E3 E14
     python -m benchmarks.launches --experiments E1 --by line
 
-The device is the fake one of ``tests/fake_device.py``, so no accelerator is needed. *Launches* are all kernels; *fused* counts
+The device is the fake one of ``tests.fake_device``, so no accelerator is needed. *Launches* are all kernels; *fused* counts
 each pass through a recurrent layer as one, as cuDNN computes it where no gradient is asked for. The networks are those of
-``tests/experiments/test_on_a_device.py``; the settings are those of the experiments, unless ``--small`` takes those of that
+``tests.experiments.test_on_a_device``; the settings are those of the experiments, unless ``--small`` takes those of that
 test.
 """
 
