@@ -135,7 +135,7 @@ def test_an_accelerator_is_waited_for_once_where_all_variants_are_read():
         network, (ids, tokens, mask) = pooling_classifier().to(DEVICE), ragged_batch([9, 1, 12, 6])
         seen = observe(network, ids.to(DEVICE), tokens.to(DEVICE), mask.to(DEVICE))
         device.forget()
-        variants.read_each(seen, torch.arange(4, device=DEVICE), seen.tokens, seen.mask)
+        variants.read_each(seen, torch.arange(4, device=DEVICE), seen.texts)
         assert device.syncs.total() == 1
 
 
