@@ -197,7 +197,7 @@ def told(copied: Mapping[str, int], texts: Mapping[str, int], units: str = "text
     """
     return [
         f"{count:,} of the {texts[later]:,} {units} of the {later} split are also in the {earlier} split, so scores on them "
-        "do not show what the model makes of new texts."
+        f"do not show what the model makes of new {units}."
         for pair, count in copied.items()
         for later, _, earlier in [pair.split()]
     ]
