@@ -5,11 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from attest.report import page
 
-DRAWN, SAVED = page._drawn, Figure.savefig
+DRAWN, TO_SVG, TO_PNG = page._drawn, FigureCanvasSVG.print_svg, FigureCanvasAgg.print_png
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 
@@ -21,18 +23,20 @@ def draw_nothing(replace: Callable[[Any, str, Any], None] = setattr) -> None:
         replace: sets an attribute.
     """
     replace(page, "_drawn", lambda drawing, rows, class_names: Figure())
-    replace(Figure, "savefig", _save)
+    replace(FigureCanvasSVG, "print_svg", _svg)
+    replace(FigureCanvasAgg, "print_png", _png)
 
 
 def draw_figures(replace: Callable[[Any, str, Any], None] = setattr) -> None:
     """Draw and write figures as they are, where they were left empty before."""
     replace(page, "_drawn", DRAWN)
-    replace(Figure, "savefig", SAVED)
+    replace(FigureCanvasSVG, "print_svg", TO_SVG)
+    replace(FigureCanvasAgg, "print_png", TO_PNG)
 
 
-def _save(figure: Figure, file: Any, *, format: str | None = None, **options: Any) -> None:
-    content = SVG if format == "svg" else PNG
-    if isinstance(file, str | Path):
-        Path(file).write_bytes(content.encode() if isinstance(content, str) else content)
-    else:
-        file.write(content)
+def _svg(canvas: FigureCanvasSVG, file: Any, **options: Any) -> None:
+    file.write(SVG)
+
+
+def _png(canvas: FigureCanvasAgg, file: str | Path, **options: Any) -> None:
+    Path(file).write_bytes(PNG)
