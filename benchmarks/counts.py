@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from attest.core.catalogue import CATALOGUE
 from attest.core.errors import AttestError
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.labelled import STORED_CORPORA
+from attest.datamodules.labelled import stored_corpora
 from attest.report.run_tables import markdown_table
 
 JW, ME, YA = "Jain & Wallace 2019", "Meister et al. 2021", "Yang 2020"
@@ -138,7 +139,7 @@ def main(arguments: Sequence[str]) -> int:
     """Print the table of counts; return 1 if a difference is unexplained or a corpus is missing."""
     parser = argparse.ArgumentParser("python -m benchmarks.counts")
     parser.add_argument("corpora", nargs="*", default=[], help="all of them if none is named")
-    names = parser.parse_args(arguments).corpora or list(STORED_CORPORA)
+    names = parser.parse_args(arguments).corpora or list(CATALOGUE)
     rows = [row for name in names for row in checked(name)]
     print(markdown_table([HEADER, *rows], padded=True))
     return int(any(row[-1] == UNEXPLAINED or row[-3] == OUT_OF_REACH for row in rows))
@@ -149,7 +150,7 @@ def checked(name: str) -> list[tuple[str, ...]]:
     claims = [claim for claim in CLAIMS if claim.corpus == name]
     try:
         protocols = dict.fromkeys(claim.protocol for claim in claims)
-        corpora = {protocol: STORED_CORPORA[name](protocol=protocol).corpus for protocol in protocols}
+        corpora = {protocol: stored_corpora()[name](protocol=protocol).corpus for protocol in protocols}
         return [_row(claim, claim.count(corpora[claim.protocol])) for claim in claims]
     except AttestError as error:
         return [(name, "", "", "", OUT_OF_REACH, "", str(error))]

@@ -13,9 +13,10 @@ from functools import partial
 import torch
 
 from attest.core.attention import Softmax, Sparsemax
+from attest.core.catalogue import CATALOGUE
 from attest.core.memory import longest_quadratic, memory_budget, set_memory_budget
 from attest.datamodules.batching import batches_by_length
-from attest.datamodules.labelled import STORED_CORPORA
+from attest.datamodules.labelled import stored_corpora
 from attest.experiments import (
     Observation,
     activation_swap,
@@ -54,7 +55,7 @@ def peak_mib(work: Callable[[], object]) -> float:
 
 def longest_batch(name: str, texts: int) -> dict[str, torch.Tensor]:
     """Return the longest test texts of a corpus as published, in one batch, and its vocabulary's size."""
-    data = STORED_CORPORA[name](protocol="plain")
+    data = stored_corpora()[name](protocol="plain")
     rows = batches_by_length(data.test.sizes, 32)[-1][-texts:]
     return data.test.__getitems__(rows) | {"words": torch.tensor(data.vocab_size)}
 
@@ -62,7 +63,7 @@ def longest_batch(name: str, texts: int) -> dict[str, torch.Tensor]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", choices=STORED_CORPORA, default="imdb")
+    parser.add_argument("--data", choices=[*CATALOGUE], default="imdb")
     parser.add_argument("--texts", type=int, default=8, help="how many of the longest")
     parser.add_argument("--memory-gib", type=float, default=1.0)
     typed = parser.parse_args(arguments)

@@ -494,7 +494,10 @@ def draw_nothing() -> None:
 
     Figure.savefig, Figure.draw_without_rendering = save, lambda figure: None  # by which versions before 2026-11-29 draw
     FigureCanvasSVG.print_svg = lambda canvas, file, **options: file.write("<svg></svg>")
-    FigureCanvasAgg.print_png = lambda canvas, file, **options: Path(file).touch()
+    measure = FigureCanvasAgg.print_png  # into a buffer, by which matplotlib asks how large texts are
+    FigureCanvasAgg.print_png = lambda canvas, file, **options: (
+        Path(file).touch() if isinstance(file, str | os.PathLike) else measure(canvas, file, **options)
+    )
 
 
 def make(case: Case, folder: Path) -> None:

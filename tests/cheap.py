@@ -38,5 +38,8 @@ def _svg(canvas: FigureCanvasSVG, file: Any, **options: Any) -> None:
     file.write(SVG)
 
 
-def _png(canvas: FigureCanvasAgg, file: str | Path, **options: Any) -> None:
-    Path(file).write_bytes(PNG)
+def _png(canvas: FigureCanvasAgg, file: Any, **options: Any) -> None:
+    if isinstance(file, str | Path):
+        Path(file).write_bytes(PNG)
+    else:  # by which matplotlib asks how large texts are, before it writes anything
+        TO_PNG(canvas, file, **options)
