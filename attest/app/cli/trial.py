@@ -154,18 +154,7 @@ def _prepared(typed: Namespace, wanted: list[str], rank: int | None) -> _Prepare
     if (precision := str(config.dtype).removeprefix("torch.")) in HALF:
         say(f"{typed.model} is kept in {precision}, and is tried in float32: probabilities differ a little from its own.")
     kind = kinds.CLASSES if typed.prompt is not None else kind_saved(config)
-    if kind == kinds.SPANS:
-        raise AttestError(
-            f"the model in {typed.model} marks answers in passages, and this command cannot read passages from a file; "
-            'expected a call in Python: attest.trial(model, [("a question", "a passage")], labels=["an answer"])'
-        )
-    if kind == kinds.CHOICE:
-        raise AttestError(
-            f"the model in {typed.model} chooses between several texts, and this command cannot read choices from a file; "
-            'expected a call in Python: attest.trial(model, [("a text", ["a choice", "another"])], labels=[0])'
-        )
-    if kind == kinds.NUMBER and typed.labels is not None:
-        raise AttestError(f"{typed.model} gives one number for each text, and --labels names classes; leave --labels out.")
+    _require_readable(typed, kind)
     names = tuple(_names(typed.labels, config)) if kind == kinds.LABELS else ()
     of_files = ("text_column", "label_column", "encoding", "on_bad_rows", "second_column")
     named = {option: getattr(typed, option) for option in of_files}
@@ -209,6 +198,22 @@ def _prepared(typed: Namespace, wanted: list[str], rank: int | None) -> _Prepare
         **options,
     )
     return _Prepared(made, data)
+
+
+def _require_readable(typed: Namespace, kind: kinds.Kind) -> None:
+    """Refuse a kind of model whose texts no file holds, and names of classes for a model that has none."""
+    if kind == kinds.SPANS:
+        raise AttestError(
+            f"the model in {typed.model} marks answers in passages, and this command cannot read passages from a file; "
+            'expected a call in Python: attest.trial(model, [("a question", "a passage")], labels=["an answer"])'
+        )
+    if kind == kinds.CHOICE:
+        raise AttestError(
+            f"the model in {typed.model} chooses between several texts, and this command cannot read choices from a file; "
+            'expected a call in Python: attest.trial(model, [("a text", ["a choice", "another"])], labels=[0])'
+        )
+    if kind == kinds.NUMBER and typed.labels is not None:
+        raise AttestError(f"{typed.model} gives one number for each text, and --labels names classes; leave --labels out.")
 
 
 ON_EACH_MACHINE = ("model", "data", "out", "rationales", "explanation", "device", "processes", "json", "upload_texts")
