@@ -1,7 +1,6 @@
 """The base class of callbacks that run an experiment and write its table."""
 
 import os
-import time
 from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
 from typing import Any, ClassVar, cast
@@ -21,11 +20,11 @@ from attest.core.measures import summarise
 from attest.core.memory import longest_quadratic
 from attest.datamodules.encoded import EncodedDocuments
 from attest.datamodules.notice import say
-from attest.experiments.deciding.experiment import Pools, neutral_in, texts_for_pools
+from attest.evidence import Engine
+from attest.experiments.deciding.experiment import neutral_in, texts_for_pools
 from attest.experiments.erasure import Background
-from attest.experiments.readings import read_as, where_explained
-from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, require_declared
-from attest.experiments.rows import joined, rows_of
+from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, require_declared
+from attest.experiments.rows import joined
 from attest.experiments.spec import Spec
 from attest.models.contract import require_finite_logits
 from attest.models.layers_observed import LayerObservation
@@ -89,21 +88,15 @@ class Evidence(Callback):
         """The folder into which the test table is written; None if the table is kept in ``table``."""
         self.table: pd.DataFrame | None = None
         """The rows of the last validation or test, of all ranks and on every rank; None if they were written to the folder."""
-        self.reading: str | None = None
-        """The reading of ``attest.experiments.readings`` that replaces attention; None for the attention itself."""
+        self.engine = Engine()
+        """What runs the experiment and holds the rows of this validation or test."""
         self.validation_seconds: float | None = None
         """The most seconds of a validation; an experiment that takes longer is left out of all others; None: no limit."""
         self.enabled_on_test = True
         """False if the test table exists already."""
         self.seconds = 0.0
         """The seconds that the last validation or test took in this process."""
-        self.clock: dict[str, float] = {}
-        """Seconds by reading, if the experiment counts them."""
-        self._background: Background | None = None
-        self._neutral: Pools | None = None
         self._running = RunningBatch()
-        self._parts: list[pd.DataFrame] = []
-        self._seconds = 0.0
         self._too_slow = False
 
     @property
@@ -129,37 +122,38 @@ class Evidence(Callback):
         if not hasattr(self, "experiment"):
             raise NotImplementedError(f"{type(self).__name__} must set experiment, or define the method measure.")
         asked = self._parameters
-        context = Context(
+        if "background" in asked:
+            self._read_training_tokens(trainer, observation)
+        if "neutral" in asked:
+            self._find_neutral_words(trainer, observation)
+        context = self.engine.context(
             labels=self.labels(observation) if "labels" in asked else None,
             everyone=self.split.everyone(observation) if "everyone" in asked else None,
             seed=seed_of(trainer),
-            background=self._training_tokens(trainer, observation) if "background" in asked else None,
             truth=rationale_of(observation, batch) if "truth" in asked else None,
-            clock=self.clock,
-            neutral=self._neutral_words(trainer, observation) if "neutral" in asked else None,
         )
         at_validation = {} if self._spec is None or trainer.testing else dict(self._spec.at_validation)
-        return ConfiguredExperiment(self.id, self.experiment, self.options | at_validation)(observation, context)
+        experiment = ConfiguredExperiment(self.id, self.experiment, self.options | at_validation)
+        return self.engine.columns(experiment, observation, context)
 
     @property
     def _spec(self) -> Spec | None:
         spec = EXPERIMENTS.get(self.id)
         return spec if spec is not None and spec.run is getattr(self, "experiment", None) else None
 
-    def _neutral_words(self, trainer: Trainer, observation: Observation | LayerObservation) -> Pools:
+    def _find_neutral_words(self, trainer: Trainer, observation: Observation | LayerObservation) -> None:
         """Search for neutral words once an epoch: in training texts, or in this batch if there are none to draw from."""
-        if self._neutral is None:
-            train, seed = getattr(datamodule_of(trainer), "train", None), seed_of(trainer)
-            parts: list[Observation | LayerObservation] = [observation, observation]
-            if isinstance(train, EncodedDocuments):
-                ids = torch.tensor(train.ids)
-                rows = [torch.isin(ids, each).nonzero().squeeze(-1).tolist() for each in texts_for_pools(ids, seed)]
-                parts = [self._observed(trainer.lightning_module, train.__getitems__(each)) for each in rows]
-                if self.reading is not None:
-                    parts = [read_as(each, self.reading) if isinstance(each, Observation) else each for each in parts]
-            first, second = (neutral_in(each, seed) for each in parts)
-            self._neutral = first, second
-        return self._neutral
+        if self.engine.neutral is not None:
+            return
+        train, seed = getattr(datamodule_of(trainer), "train", None), seed_of(trainer)
+        parts: list[Observation | LayerObservation] = [observation, observation]
+        if isinstance(train, EncodedDocuments):
+            ids = torch.tensor(train.ids)
+            rows = [torch.isin(ids, each).nonzero().squeeze(-1).tolist() for each in texts_for_pools(ids, seed)]
+            parts = [self._observed(trainer.lightning_module, train.__getitems__(each)) for each in rows]
+            parts = [self.engine.explained(each) if isinstance(each, Observation) else each for each in parts]
+        first, second = (neutral_in(each, seed) for each in parts)
+        self.engine.neutral = first, second
 
     def _observed(self, pl_module: LightningModule, batch: Batch) -> Observation | LayerObservation:
         """Return what the model computes on a batch that is not the current one."""
@@ -172,11 +166,10 @@ class Evidence(Callback):
         """Return what the experiment is asked about, from what each of ``methods`` returned for a batch."""
         return first
 
-    def _training_tokens(self, trainer: Trainer, observation: Observation | LayerObservation) -> Background | None:
+    def _read_training_tokens(self, trainer: Trainer, observation: Observation | LayerObservation) -> None:
         flat = getattr(getattr(datamodule_of(trainer), "train", None), "flat", None)
-        if self._background is None and flat is not None and observation.tokens.ndim == 2:
-            self._background = Background(*flat).to(observation.tokens.device)
-        return self._background
+        if self.engine.background is None and flat is not None and observation.tokens.ndim == 2:
+            self.engine.background = Background(*flat).to(observation.tokens.device)
 
     def labels(self, observation: Any) -> Tensor:
         """Return the true labels of B texts, int64 ``(B,)``, or the true tags of their T tokens, ``(B, T)``."""
@@ -232,7 +225,7 @@ class Evidence(Callback):
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self._due(trainer):
-            self.table = self._gather()
+            self.table, _ = self._gather()
             self._log_means(pl_module, "validation", self.table)
             if trainer.is_global_zero:
                 self._name_missed(self.table)
@@ -248,7 +241,8 @@ class Evidence(Callback):
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if not self.enabled_on_test:
             return
-        rows = self.complete(self._gather(), trainer)
+        rows, engine = self._gather()
+        rows = self.complete(rows, trainer)
         self._name_left_out(rows)
         missing = int((rows["label"] < 0).sum()) if "label" in rows else 0
         if missing and "labels" in self._parameters:
@@ -259,7 +253,8 @@ class Evidence(Callback):
         elif trainer.is_global_zero:
             self.folder.write_evidence(self.id, rows)
             part = f"evidence/{self.id}"
-            self.folder.note(seconds={part: self.seconds}, processes={part: trainer.world_size})
+            known = {"seconds_a_text": each} if (each := engine.clock.a_text()) else {}
+            self.folder.note(seconds={part: self.seconds}, processes={part: trainer.world_size}, **known)
         if trainer.is_global_zero:
             log_table(trainer, self.id, rows)
 
@@ -318,19 +313,17 @@ class Evidence(Callback):
         return trainer.current_epoch % self.every_n_epochs == 0
 
     def _collect(self, trainer: Trainer, pl_module: LightningModule, batch: Batch) -> None:
-        started = time.perf_counter()
         if trainer.testing:
             show_running(trainer, self.id, [each.id for each in _evidence_of(trainer) if each.enabled_on_test])
-        observation = self.observe(pl_module, batch)
-        if observation is not None:
+        with self.engine.timed(self.id):
+            observation = self.observe(pl_module, batch)
+            if observation is None:
+                return
             require_finite_logits(observation.logits, observation.ids, observation.mask)
             with torch.inference_mode(False):
-                observation = observation if self.reading is None else read_as(observation, self.reading)
+                observation = self.engine.explained(observation)
                 columns = self.measure(observation, batch, trainer)
-                if self.reading is not None:
-                    columns = where_explained(observation, columns)
-            self._parts.append(rows_of(self._identity(observation) | columns, observation.mask))
-        self._seconds += time.perf_counter() - started
+            self.engine.keep(self.id, self._identity(observation) | columns, observation.mask)
 
     def _identity(self, observation: Any) -> Columns:
         identity = {"id": observation.ids}
@@ -347,12 +340,12 @@ class Evidence(Callback):
         assert self._running.split is not None, "there is no split before the first batch"
         return self._running.split
 
-    def _gather(self) -> pd.DataFrame:
-        parts, self._parts = self._parts, []
-        self.seconds, self._seconds = self._seconds, 0.0
-        self._neutral = None  # the next epoch has another model
+    def _gather(self) -> tuple[pd.DataFrame, Engine]:
+        """Return the rows of all ranks, and the engine of this one; the next epoch has another model, and a new engine."""
+        engine, self.engine = self.engine, Engine(self.engine.reading, self.engine.background)
+        self.seconds = engine.seconds[self.id]
         self._running.leave()
-        return each_once([joined(shard) for shard in all_gather(parts) if shard])
+        return each_once([joined(shard) for shard in all_gather(engine.take(self.id)) if shard]), engine
 
 
 def seed_of(trainer: Trainer) -> int:

@@ -228,18 +228,6 @@ class SideBySide(Evidence):
 
     def __init__(self, texts: int | None = None, sets: int | None = None, every_n_epochs: int = 0, **schedule: int) -> None:
         super().__init__(every_n_epochs, texts=texts, sets=sets, **schedule)
-        self._timed = 0
-
-    def measure(self, observation: Observation, batch: Batch, trainer: Trainer) -> Columns:
-        columns = super().measure(observation, batch, trainer)
-        self._timed += int(columns["comprehensiveness_random"].isfinite().sum()) if columns else 0
-        return columns
-
-    def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        super().on_test_epoch_end(trainer, pl_module)
-        if self.enabled_on_test and self.folder is not None and trainer.is_global_zero and self._timed:
-            self.folder.note(seconds_a_text={name: seconds / self._timed for name, seconds in self.clock.items()})
-        self.clock, self._timed = {}, 0
 
 
 RUNNING = "verdict/validation"
@@ -284,9 +272,9 @@ class WhatDecides(Explaining):
             pl_module.log_dict(running_share(rows), rank_zero_only=True)
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if self.enabled_on_test and self.folder is not None and trainer.is_global_zero and self._neutral is not None:
+        if self.enabled_on_test and self.folder is not None and trainer.is_global_zero and self.engine.neutral is not None:
             made_from = {"made_from": self.folder.made_from()}
-            write_json(self.folder.neutral, [each.plain() | made_from for each in self._neutral])
+            write_json(self.folder.neutral, [each.plain() | made_from for each in self.engine.neutral])
         super().on_test_epoch_end(trainer, pl_module)
 
 

@@ -65,7 +65,7 @@ def evaluate(run: "RunOnTrial") -> None:
         missing = run.missing_evidence()
         if missing or not run.folder.reported:
             for evidence in run.experiments.values():
-                evidence.reading = run.reading
+                evidence.engine.reading = run.reading
             sum_up(run, test(run, str(run.on_trial_checkpoint), missing))
         name_tables(run, missing)
         if run.folder.trained:

@@ -20,6 +20,7 @@ from attest.core.errors import AttestError
 from attest.core.kinds import CLASSES, NUMBER, TAGS, Kind
 from attest.experiments.deciding.neutral import Neutral
 from attest.experiments.erasure.operators import Background
+from attest.experiments.readings.compared import Clock
 from attest.experiments.sampling import Everyone
 from attest.experiments.spec import Inside, Measure, Spec
 from attest.models.layers_observed import LayerObservation
@@ -71,8 +72,8 @@ class Context:
     """Training texts, from which replacements of erased tokens are drawn; None if there are none."""
     truth: Tensor | None = None
     """bool ``(B, T)``, the tokens that decide; None if the corpus does not know them."""
-    clock: dict[str, float] | None = None
-    """Seconds by reading, to which E15 adds; None if nobody counts."""
+    clock: Clock | None = None
+    """The seconds of each reading, to which E15 adds; None if nobody counts."""
     place: Tensor | None = None
     """int64 ``(B,)``, the token whose tag people have explained; below 0 where they have not."""
     marks: Tensor | None = None

@@ -56,7 +56,18 @@ def test_the_part_is_never_larger_than_the_split():
 
 
 def test_a_sample_of_which_no_text_was_run_is_an_empty_table():
-    assert Evidence()._gather().empty
+    rows, _ = AttentionPermutation()._gather()
+    assert rows.empty
+
+
+def test_the_next_epoch_has_a_new_engine_for_the_same_reading():
+    evidence = AttentionPermutation()
+    evidence.engine.reading, evidence.engine.seconds["E2"] = "norm", 3.0
+    evidence.engine.neutral = evidence.engine.background = object()
+    _, done = evidence._gather()
+    assert evidence.seconds == done.seconds["E2"] == 3.0
+    assert (evidence.engine.neutral, evidence.engine.seconds["E2"]) == (None, 0.0), "another model has other neutral words"
+    assert (evidence.engine.reading, evidence.engine.background) == ("norm", done.background)
 
 
 def test_a_sample_that_holds_none_of_the_validation_texts_is_said(capsys):

@@ -365,9 +365,10 @@ def test_the_explanation_that_is_tested_is_asked_for_its_first_words_in_training
     found = {}
     for reading in (None, "leave-one-out"):
         evidence = WhatDecides(explanation="rollout")
-        evidence.reading = reading
+        evidence.engine.reading = reading
         expected = [neutral_in(each if reading is None else read_as(each, reading), 0).firsts for each in seen]
-        pools = evidence._neutral_words(trainer, None)
+        evidence._find_neutral_words(trainer, None)
+        pools = evidence.engine.neutral
         assert [each.firsts.tolist() for each in pools] == [each.tolist() for each in expected]
         found[reading] = [each.firsts.tolist() for each in pools]
     assert found[None] != found["leave-one-out"]

@@ -6,9 +6,7 @@ Legend: B batch, T tokens, K tags.
 
 import inspect
 import time
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal, cast
@@ -39,14 +37,14 @@ from attest.core.memory import memory_budget, rows_at_once
 from attest.core.processes import can_fork, together
 from attest.core.version import __version__
 from attest.datamodules.notice import say
+from attest.evidence import Engine
 from attest.experiments.deciding import Neutral
 from attest.experiments.deciding.experiment import Pools, neutral_in, texts_for_pools
 from attest.experiments.deciding.neutral import ROUGH
 from attest.experiments.erasure import Background
-from attest.experiments.layers import LayerObservation, head_means, observe_layers, passes_a_text, read_from_layers
-from attest.experiments.readings import read_as, where_explained
+from attest.experiments.layers import LayerObservation, head_means, observe_layers, passes_a_text
 from attest.experiments.registry import ConfiguredExperiment, Context
-from attest.experiments.rows import BETWEEN, between_texts, joined, rows_of, tag_columns, text_columns
+from attest.experiments.rows import BETWEEN, between_texts, joined, tag_columns, text_columns
 from attest.experiments.sampling import reading_order
 from attest.experiments.stopping import EarlyTable, read_until
 from attest.experiments.verdict import LOOKS, is_decided, looks_of, share_of
@@ -187,21 +185,13 @@ class Measuring:
         """What the network decides."""
         self.first = self.kind.table
         """The table of the texts themselves."""
-        self.head_means: Mapping[str, Tensor] | None = None
-        """What each head hands on in the mean over all texts, if an experiment asks for it."""
-        self.neutral: Pools | None = None
-        """Two pools of neutral words, if an experiment asks for them."""
+        self.engine = Engine(self.reading, self.background)
+        """What runs the experiments and holds their rows."""
         self.of_sentences = False
         """Whether the texts are lists of sentences."""
         self.fitting = Fitting()
-        self.clock: dict[str, float] = {}
-        """The seconds that this process has spent on each reading of E15."""
-        self._clocked = 0
-        """The texts that these were spent on."""
-        self.seconds: dict[str, float] = defaultdict(float)
         self._rank, self._processes = 0, 1
         """The place of this process among those that measure, and their number."""
-        self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
         self._asked = {self.first, *self.measures}
         """The ids of the tables that are measured now."""
         self._until_decided: pd.DataFrame | None = None
@@ -221,13 +211,13 @@ class Measuring:
         everyone = torch.cat([batch["id"].cpu() for batch in batches])
         self.of_sentences = any(batch["token_ids"].ndim > 2 for batch in batches)
         if self._asks_for("head_means"):
-            self.head_means = self._read_heads(batches)
+            self.engine.head_means = self._read_heads(batches)
 
         def work(rank: int) -> None:
             self._rank = rank
             self._asked = {self.first, *self.measures}
             if self._asks_for("neutral"):
-                self.neutral = self._read_neutral(batches, everyone, progress and rank == 0)
+                self.engine.neutral = self._read_neutral(batches, everyone, progress and rank == 0)
             if "E19" in self.measures:
                 self._read_until_decided(batches, everyone, progress and rank == 0, batch_size)
             if until is not None:
@@ -242,9 +232,9 @@ class Measuring:
             self._processes = processes if can_fork() else 1
             together(processes, work) if self._processes > 1 else work(0)
         for name, table in self._early.items():
-            self._parts[name] = [table.rows]
+            self.engine.rows[name] = [table.rows]
         if self._until_decided is not None:
-            self._parts["E19"] = [self._until_decided]
+            self.engine.rows["E19"] = [self._until_decided]
 
     def _asks_for(self, name: str) -> bool:
         return any(name in inspect.signature(experiment.run).parameters for experiment in self.measures.values())
@@ -261,7 +251,8 @@ class Measuring:
                 texts = [text for batch in batches for text in texts_of(batch) if int(text["id"]) in wanted]
                 batch = self._within_budget([batch_of(texts)], 1)[0]
                 about = f"Words that hardly move the model, sample {number + 1} of 2"
-                with self._timed("E19"), progress_bar(about, passes_of_neutral(batch), progress) as bar, each_pass(bar.update):
+                bar = progress_bar(about, passes_of_neutral(batch), progress)
+                with self.engine.timed("E19"), bar, each_pass(bar.update):
                     known = neutral_in(self._seen(batch), self.seed)
                 found[number] = known._replace(pool=known.pool.cpu())
         if self._processes > 1:
@@ -278,9 +269,7 @@ class Measuring:
     def _explained(self, observation: Observation) -> tuple[Observation, LayerObservation | None]:
         """Return the observation with the tested explanation, and its layers if that comes from attention inside layers."""
         layers = self._layers(observation)
-        if layers is not None:
-            observation = observation.explained_by(read_from_layers(observation, layers.attention))
-        return observation if self.reading is None else read_as(observation, self.reading), layers
+        return self.engine.explained(observation, layers), layers
 
     def _read_heads(self, batches: Sequence[Batch]) -> Mapping[str, Tensor]:
         """Return each attention head's mean output over all texts; print how many forward passes E17 needs."""
@@ -293,18 +282,8 @@ class Measuring:
         return means
 
     def _share(self) -> None:
-        """Give the rows of all processes to each of them, and the seconds that they have spent to the first."""
-        if self._processes == 1:
-            return
-        shares: list[Any] = [None] * self._processes
-        distributed.all_gather_object(shares, (dict(self._parts), dict(self.seconds)))
-        self._parts.clear()
-        self.seconds.clear()
-        for parts, seconds in shares:
-            for name, part in parts.items():
-                self._parts[name] += part
-            for name, spent in seconds.items() if self._rank == 0 else ():
-                self.seconds[name] += spent
+        if self._processes > 1:
+            self.engine.share()
 
     def _read_until_decided(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, batch_size: int) -> None:
         """Read texts for E19, in random order, until they decide the verdict or its sample ends."""
@@ -317,7 +296,7 @@ class Measuring:
             each = min(batch_size, AT_ONCE, -(-(end - begin) // self._processes))  # so that each process has some
             self._some_of(in_batches(texts, each), everyone, progress, so_far(rows, begin, end, size))
             self._share()
-            rows += self._parts.pop("E19")
+            rows += self.engine.take("E19")
             if is_decided(joined(rows)):
                 break
         self._asked, self._until_decided = asked - {"E19"}, joined(rows)
@@ -336,7 +315,7 @@ class Measuring:
             part = (text for batch in batches for text in texts_of(batch) if int(text["id"]) in wanted)
             self._some_of(in_batches(part, batch_size), everyone, progress)
             self._share()
-            return {name: joined(self._parts.pop(name)) for name in going}
+            return {name: joined(self.engine.take(name)) for name in going}
 
         stoppable = [name for name, experiment in self.measures.items() if not experiment.samples]
         asked = self._asked
@@ -364,14 +343,9 @@ class Measuring:
         with progress_bar(about, sum(map(work_of, mine)), progress) as bar, each_pass(Ticking(bar)):
 
             def measure(batch: Batch) -> None:
-                kept = {name: len(rows) for name, rows in self._parts.items()}
-                try:
+                with self.engine.whole_or_nothing():
                     for name in self._measure(batch, everyone):
                         bar.set_description_str(about or name)
-                except BaseException:
-                    for name, rows in self._parts.items():
-                        del rows[kept.get(name, 0) :]
-                    raise
 
             for each in mine:
                 self.fitting.each(each, measure)
@@ -390,12 +364,12 @@ class Measuring:
         asked = {name: batch[name].to(observation.ids) for name in ("text", "asked") if self.kind.asks}
         identity = {"id": observation.ids} | asked | known | self._said(observation) | {"length": observation.lengths}
         if INSTANCES in self._asked:
-            with self._timed(INSTANCES):
+            with self.engine.timed(INSTANCES):
                 whole = None if traits_of(self.network).crosses else layers  # a row for each token of the text
                 pairs = {} if whole is None or "text_of_pair" not in batch else between_texts(whole, batch["text_of_pair"])
-                rows = self._rows(identity | pairs | text_columns(observation, self.label_names), observation.mask)
+                columns = identity | pairs | text_columns(observation, self.label_names)
                 told = {"answer": batch["answer"]} if self.kind == SPANS else {}
-                self._parts[INSTANCES].append(rows.assign(tokens=batch["tokens"], **told))
+                self._keep(INSTANCES, columns, observation.mask, tokens=batch["tokens"], **told)
             yield INSTANCES
         yield from self._experiments(observation, layers, context, identity)
 
@@ -412,30 +386,17 @@ class Measuring:
             if name in self._asked:
                 observation = layers if experiment.inside else pooled
                 assert observation is not None
-                with self._timed(name):
-                    columns = experiment(observation, context)
-                    if name == "E15" and "win_comprehensiveness_random" in columns:
-                        self._clocked += int(columns["win_comprehensiveness_random"].isfinite().sum())
-                    if self.reading is not None and isinstance(observation, Observation) and name != "E15":
-                        columns = where_explained(observation, columns)
-                    self._parts[name].append(self._rows(identity | columns, observation.mask))
+                with self.engine.timed(name):
+                    columns = self.engine.columns(experiment, observation, context)
+                    self._keep(name, identity | columns, observation.mask)
                 yield name
 
-    def _rows(self, columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
-        rows = rows_of(columns, mask)
-        return rows.assign(asked=[self.labels[label] for label in rows["asked"]]) if self.kind.asks else rows
+    def _keep(self, table: str, columns: Mapping[str, Tensor], mask: Tensor, **others: Any) -> None:
+        asked = {"asked": [self.labels[label] for label in columns["asked"]]} if self.kind.asks else {}
+        self.engine.keep(table, columns, mask, **asked, **others)
 
     def _context(self, labels: Tensor | None, observed: Observation | LayerObservation, everyone: Tensor) -> Context:
-        everyone = everyone.to(observed.ids.device)
-        return Context(
-            labels, everyone, self.seed, self.background, clock=self.clock, neutral=self.neutral, head_means=self.head_means
-        )
-
-    @contextmanager
-    def _timed(self, name: str) -> Iterator[None]:
-        started = time.perf_counter()
-        yield
-        self.seconds[name] += time.perf_counter() - started
+        return self.engine.context(labels, everyone.to(observed.ids.device), self.seed)
 
     def _observe(self, batch: Batch) -> Observation:
         device, texts = device_of(self.network), inputs_of(batch, self.network)
@@ -470,22 +431,22 @@ class Measuring:
     def write(self, folder: RunFolder, limits: dict[str, Any]) -> None:
         """Write all files of a run folder except the report."""
         stopped = {name: Stopped(table.rule.precision, table.rule.found()) for name, table in self._early.items()}
-        for name, parts in self._parts.items():
+        for name, parts in self.engine.rows.items():
             rows = joined(parts).sort_values("id", ignore_index=True)
             if name == self.first:
                 rows = with_groups(rows, self.groups, "text" if self.kind.asks else "id")
             folder.write_evidence(name, rows, stopped.get(name))
         texts = pd.read_parquet(folder.evidence(self.first))
         write_text(folder.config, yaml.safe_dump(self._settings(len(texts), limits), sort_keys=False))
-        measured = summarise_tables(folder, self._parts.keys() - {INSTANCES})
+        measured = summarise_tables(folder, self.engine.rows.keys() - {INSTANCES})
         summary = {"version": VERSION} | (self.scores or self._scores(texts)) | measured
         between = texts[[name for name in BETWEEN if name in texts]]
         summary |= {f"pairs/{name}": value for name, value in summarise(between).items()}
         write_summary(folder, summary)
-        seconds = {f"evidence/{name}": value for name, value in self.seconds.items()}
+        seconds = {f"evidence/{name}": value for name, value in self.engine.seconds.items()}
         texts, tokens = self.fitting.too_large or (None, None)
         known: dict[str, Any] = {} if texts is None else {"did_not_fit": {"texts": texts, "tokens": tokens}}
-        known |= {"seconds_a_text": {name: each / self._clocked for name, each in self.clock.items()}} if self._clocked else {}
+        known |= {"seconds_a_text": each} if (each := self.engine.clock.a_text()) else {}
         folder.note(seconds=seconds, environment=environment(), peak_memory=peak_memory(), **known)
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
@@ -597,9 +558,9 @@ class TaggedMeasuring(Measuring):
         identity = {"id": ids, "length": mask.sum(dim=-1)}
         heads = [attending(self.network)[layer].heads for layer in self_attending(self.network)]
         if TAGGED in self._asked:
-            with self._timed(TAGGED):
-                rows = rows_of(identity | tag_columns(layers, self.label_names), layers.mask)
-                self._parts[TAGGED].append(rows.assign(tokens=batch["tokens"], heads=[heads] * len(rows)))
+            with self.engine.timed(TAGGED):
+                columns = identity | tag_columns(layers, self.label_names)
+                self.engine.keep(TAGGED, columns, mask, tokens=batch["tokens"], heads=[heads] * len(ids))
             yield TAGGED
         yield from self._experiments(None, layers, context, identity)
 

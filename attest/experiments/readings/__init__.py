@@ -4,11 +4,12 @@
 the tokens that decide. Start at ``compared.py``. ``read_as`` replaces attention by a reading, for other experiments.
 """
 
-from attest.experiments.readings.compared import readings_of, side_by_side
+from attest.experiments.readings.compared import Clock, readings_of, side_by_side
 from attest.experiments.readings.kinds import READINGS, Reading, read_as, reading_of, suited_readings, where_explained
 
 __all__ = [
     "READINGS",
+    "Clock",
     "Reading",
     "read_as",
     "reading_of",

@@ -7,6 +7,7 @@ import math
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import torch
@@ -30,8 +31,18 @@ from attest.models.observation import Observation, observe_again
 
 ORACLE = "oracle"
 """What the corpus knows to decide, shown as if it were a reading: what can be reached."""
-Clock = dict[str, float]
-"""Seconds, by reading."""
+
+
+@dataclass
+class Clock:
+    """The seconds that each reading has taken, and the number of texts on which it took them."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    texts: int = 0
+
+    def a_text(self) -> dict[str, float]:
+        """Return the mean seconds of each reading for a text; empty before the first text."""
+        return {name: seconds / self.texts for name, seconds in self.seconds.items()} if self.texts else {}
 
 
 def side_by_side(
@@ -53,7 +64,7 @@ def side_by_side(
         seed: chooses the sample and, with an instance's id, ties, random sets and the random reading.
         weights: whether the readings themselves are returned too, as absolute values, ``(B, T)``, for all texts.
         truth: bool ``(B, T)``, the tokens that decide, where they are known.
-        clock: a dictionary; the seconds that each reading takes are added to it.
+        clock: the seconds that each reading takes are added to it, and the texts of the sample; None to count nothing.
         readings: the names of the readings to compute, besides attention and random; None for all that suit the network.
     Returns:
         The columns of ``SPEC``, ``(B,)``. NaN outside the sample, for texts of one token and for texts of spared tokens alone;
@@ -79,7 +90,7 @@ def readings_of(
 
     Args:
         observation: the batch, with its autograd graph.
-        clock: a dictionary; the seconds that each explanation takes are added to it.
+        clock: the seconds that each explanation takes are added to it; None to count nothing.
         names: as ``readings`` in ``side_by_side``.
     """
     values = {}
@@ -88,7 +99,7 @@ def readings_of(
         found = random_reading(observation, seed) if reading.name == RANDOM else reading.of(observation)
         values[column_of(reading.name)] = found.detach().masked_fill(~observation.mask, 0)
         if clock is not None:
-            clock[reading.name] = clock.get(reading.name, 0.0) + time.perf_counter() - started
+            clock.seconds[reading.name] = clock.seconds.get(reading.name, 0.0) + time.perf_counter() - started
     return values
 
 
@@ -102,6 +113,8 @@ def _measured(
 ) -> Columns:
     observation = observe_again(part)  # gradients need the graph
     readings = readings_of(observation, seed, clock, names)
+    if clock is not None:
+        clock.texts += len(observation.ids)
     signed = [column_of(each.name) for each in asked_readings(observation, names) if each.signed]
     columns: Columns = {}
     if column_of("integrated-gradients") in readings:

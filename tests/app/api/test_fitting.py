@@ -13,8 +13,8 @@ import torch
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
-from attest.app.api.measuring import Measuring
 from attest.app.api.outcome import Outcome
+from attest.evidence import Engine
 from attest.runs.folder import RunFolder
 from tests.app.api.short_of_memory import LONG, QUICK
 from tests.conftest import fresh_shell
@@ -56,14 +56,14 @@ def plain(precise, tokenizer):
 )
 def test_numbers_do_not_hang_on_what_fits(error, plain, precise, tokenizer, capsys, monkeypatch):
     """Memory runs out in E10, when the rows of other experiments are there already."""
-    rows = Measuring._rows
+    keep = Engine.keep
 
-    def two_at_most(self, columns, mask):
-        if len(mask) > 2 and "entropy_attention" in columns:
+    def two_at_most(self, table, columns, mask, **others):
+        if len(mask) > 2 and table == "E10":
             raise error
-        return rows(self, columns, mask)
+        keep(self, table, columns, mask, **others)
 
-    monkeypatch.setattr(Measuring, "_rows", two_at_most)
+    monkeypatch.setattr(Engine, "keep", two_at_most)
     found = attest.trial(precise, MANY, SEVERAL, tokenizer=tokenizer, progress=False)
     tables_equal(found, plain)
     said = capsys.readouterr().out.splitlines()
@@ -76,10 +76,10 @@ def test_numbers_do_not_hang_on_what_fits(error, plain, precise, tokenizer, caps
 
 
 def test_what_one_text_raises_is_raised(model, tokenizer, monkeypatch):
-    def never(*_):
+    def never(*_, **__):
         raise RuntimeError("a mistake in an experiment")
 
-    monkeypatch.setattr(Measuring, "_rows", never)
+    monkeypatch.setattr(Engine, "keep", never)
     with pytest.raises(RuntimeError, match="a mistake in an experiment"):
         attest.trial(model, MANY, {"E2": {"permutations": 1}}, tokenizer=tokenizer, progress=False)
 

@@ -12,7 +12,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 from transformers import AutoModelForMultipleChoice, AutoModelForQuestionAnswering, AutoModelForTokenClassification
 
 import attest
-from attest.app.api.measuring import Measuring, Ticking, so_far
+from attest.app.api.measuring import Ticking, so_far
 from attest.experiments.deciding.observed import texts_about_a_tag
 from attest.experiments.erasure import about_one_token
 from attest.experiments.layers import observe_layers
@@ -246,22 +246,3 @@ def test_a_bar_is_drawn_again_while_the_model_reads_only_where_people_see_it(mon
         tick, now[0] = Ticking(bar), now[0] + 9
         tick(8)
     assert drawn == [1.0, 2.5]
-
-
-def test_seconds_of_two_processes_are_counted_once_however_often_they_share(monkeypatch):
-    """Each look at the texts shares again; a trial of four looks told seven times the seconds that it had taken."""
-    ranks = [Measuring(torch.nn.Identity(), {}, (), 0) for _ in range(2)]
-    for rank, measuring in enumerate(ranks):
-        measuring._rank, measuring._processes = rank, 2
-
-    def share():
-        told = [(dict(each._parts), dict(each.seconds)) for each in ranks]
-        monkeypatch.setattr("torch.distributed.all_gather_object", lambda found, _mine: found.__setitem__(slice(None), told))
-        for each in ranks:
-            each._share()
-
-    for _look in range(4):
-        for each in ranks:
-            each.seconds["E19"] += 1.0
-        share()
-    assert [each.seconds["E19"] for each in ranks] == [8.0, 0.0]

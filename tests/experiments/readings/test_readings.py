@@ -12,6 +12,7 @@ from attest.experiments import erasure_until_flip, feature_importance, observe, 
 from attest.experiments.erasure.read_anew import reading_embedded
 from attest.experiments.readings import (
     READINGS,
+    Clock,
     formulas,
     read_as,
     reading_of,
@@ -258,11 +259,12 @@ def test_the_same_random_sets_for_all_and_a_perfect_truth():
     observation = observation_of(pooling_classifier(), [8] * 6)
     truth = torch.zeros_like(observation.mask)
     truth[:, 2] = True
-    clock = {}
+    clock = Clock()
     columns = side_by_side(observation, observation.ids[:4], truth=truth, clock=clock)
     assert columns["win_comprehensiveness_attention"][:4].isfinite().all()
     assert all(column[4:].isnan().all() for column in columns.values())
-    assert set(clock) == {each.name for each in suited_readings(observation)}
+    assert set(clock.seconds) == set(clock.a_text()) == {each.name for each in suited_readings(observation)}
+    assert clock.texts == 4
     hangs = columns["hangs_on_truth"] == 1
     assert torch.equal(columns["precision_oracle"][hangs], torch.ones(int(hangs.sum())).double())
     assert columns["precision_oracle"][~hangs].isnan().all()
