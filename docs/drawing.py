@@ -14,13 +14,14 @@ HOLDS = {
     "report": "pages, figures, tables, W&B",
     "lightning_modules": "how each kind of model is trained",
     "runs": "a run on disk: what was asked, its name, its folder",
+    "evidence": "the engine: experiments measured batch by batch",
     "experiments": "E1 to E17, one file each",
     "datamodules": "corpora as batches",
     "models": "networks, Transformers of other people, and how they are observed",
     "core": "attention, measures, memory, random draws, errors",
 }
 """What each room holds."""
-PURE = {"judges", "experiments", "models", "core"}
+PURE = {"judges", "evidence", "experiments", "models", "core"}
 """Rooms that import no Lightning and no W&B."""
 WIDTH, HEIGHT, GAP, TOP = 900, 46, 10, 34
 

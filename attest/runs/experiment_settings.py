@@ -1,7 +1,7 @@
 """The settings of a run's experiments, spelled as in a trial: ``{"E2": {"permutations": 20}}``; None leaves one out.
 
-A choice of experiments, such as ``EXPERIMENTS=pooled``, is a file with their ids, which names a row of ``configs/sizes.yaml``:
-there the size of every experiment stands once. Start at ``sized``.
+A choice of experiments, such as ``EXPERIMENTS=pooled``, is a file that names a row of ``configs/sizes.yaml``. Which
+experiments run at each place of attention, and how large they are, stands there alone. Start at ``sized``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,8 +32,8 @@ SHIPPED = {
 def sized(content: dict[str, Any]) -> dict[str, Any]:
     """Return the content of a configuration file with the sizes of its experiments in place of ``sizes: <row>``.
 
-    What the file says of an experiment overrides its size in ``configs/sizes.yaml``. With ``experiments: <choice>`` it has the
-    experiments of another choice, in sizes of its own.
+    Without experiments of its own the file has all those with this row in ``configs/sizes.yaml``. What it says of an
+    experiment overrides the size that stands there.
 
     Raises:
         AttestError: there are no sizes of this name.
@@ -44,20 +44,14 @@ def sized(content: dict[str, Any]) -> dict[str, Any]:
     if row not in rows:
         raise AttestError(f"sizes is {row!r}; expected a row of configs/sizes.yaml: {', '.join(sorted(rows))}.")
     rest = {name: value for name, value in content.items() if name != "sizes"}
-    asked = content.get("experiments", {})
-    experiments = spelled_plainly(_choices().get(asked, asked) if isinstance(asked, str) else asked)
+    asked = content.get(EXPERIMENTS, {name: {} for name, sizes in _sizes().items() if row in sizes})
+    experiments = spelled_plainly(asked)
     return rest | {
         "experiments": {
             name: given if given is None or is_own_class(given) else _sizes().get(name, {}).get(row, {}) | given
             for name, given in experiments.items()
         }
     }
-
-
-@cache
-def _choices() -> dict[Any, dict[str, Any]]:
-    files = (configs_folder() / EXPERIMENTS).glob("*.yaml")
-    return {file.stem: yaml.safe_load(file.read_text(encoding="utf-8"))[EXPERIMENTS] for file in files}
 
 
 @cache

@@ -6,12 +6,11 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 
 from attest.app import training
 from attest.app.cli.main import main
 from attest.core.processes import together
-from attest.runs.choices import config_file
+from attest.runs.asked import AskedRun
 from attest.runs.folder import RunFolder
 from tests.conftest import fresh_shell
 from tests.finished_runs import SMALL_RUN, TAGS, copy_of, only_folder
@@ -50,7 +49,7 @@ def test_processes_share_the_evidence_and_change_nothing(small_run, tmp_path, pr
     copy = copy_without_evidence(small_run, tmp_path)
     assert main(["fit", *SMALL_RUN, f"--run.processes={processes}", f"--run.root={tmp_path}"]) == 0
     tables = sorted(small_run.path.glob("evidence/*.parquet"))
-    shipped = yaml.safe_load(config_file("EXPERIMENTS", "pooled").read_text())["experiments"]
+    shipped = AskedRun.of(["EXPERIMENTS=pooled"]).settings["experiments"]
     assert {table.stem for table in tables} == {*shipped}, "every experiment that ships"
     require_same_evidence(copy, small_run)
 

@@ -42,9 +42,8 @@ def house(tmp_path_factory) -> Path:
     (house / "attest" / "experiments" / "layers" / "first_column.py").write_text(inside)
     (house / "tests" / "experiments" / "test_first_token.py").write_text(test)
     (house / "tests" / "experiments" / "layers" / "test_first_column.py").write_text(test_inside)
-    for name, added in (("pooled", line), ("layers", line_inside)):
-        with (house / "attest" / "configs" / "experiments" / f"{name}.yaml").open("a") as file:
-            file.write(added)
+    with (house / "attest" / "configs" / "sizes.yaml").open("a") as file:
+        file.write(line + line_inside)
     return house
 
 

@@ -80,17 +80,26 @@ def test_all_experiments_that_are_typed_at_once_stand_in_place_of_the_others():
 def test_the_size_of_an_experiment_stands_in_one_table():
     sizes = yaml.safe_load((configs_folder() / "sizes.yaml").read_text())
     for file in (configs_folder() / "experiments").glob("*.yaml"):
-        asked = yaml.safe_load(file.read_text())["experiments"]
-        for name, given in asked.items() if isinstance(asked, dict) else ():
+        for name, given in yaml.safe_load(file.read_text()).get("experiments", {}).items():
             assert not {*given} - {"every_n_epochs"}, f"{file.stem} says how large {name} is"
     content = sized({"sizes": "layers", "experiments": {"E14": {"texts": 3}, "E3": None, "mine": OLD["mine"]}})
     assert content == {"experiments": {"E14": sizes["E14"]["layers"] | {"texts": 3}, "E3": None, "mine": OLD["mine"]}}
 
 
-def test_the_experiments_of_another_choice_have_sizes_of_their_own():
-    asked = [AskedRun.of([f"EXPERIMENTS={name}"]).settings["experiments"] for name in ("layers", "pretrained")]
-    assert [*asked[0]] == [*asked[1]]
-    assert [each["E2"] for each in asked] == [{"permutations": 10}, {"permutations": 5}]
+@pytest.mark.parametrize("place", ["pooled", "layers", "layers-tagger", "pretrained", "pretrained-tagger"])
+def test_a_choice_without_a_list_has_all_experiments_of_its_place(place):
+    sizes = yaml.safe_load((configs_folder() / "sizes.yaml").read_text())
+    asked = AskedRun.of([f"EXPERIMENTS={place}"]).settings["experiments"]
+    assert asked == {name: rows[place] for name, rows in sizes.items() if place in rows}
+    assert {"E2", "E3", "E19"} < asked.keys()
+    assert ("E11" in asked) == (place == "pooled"), "it has no row elsewhere"
+
+
+def test_a_small_and_a_pretrained_transformer_have_the_same_experiments_in_other_sizes():
+    for small, large in (("layers", "pretrained"), ("layers-tagger", "pretrained-tagger")):
+        asked = [AskedRun.of([f"EXPERIMENTS={name}"]).settings["experiments"] for name in (small, large)]
+        assert [*asked[0]] == [*asked[1]]
+        assert [each["E2"] for each in asked] == [{"permutations": 10}, {"permutations": 5}]
 
 
 @pytest.mark.parametrize(
