@@ -11,9 +11,9 @@ test.
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from attest.experiments.registry import ConfiguredExperiment
 from attest.report.run_tables import markdown_table
 from tests.experiments.test_on_a_device import KINDS, SETTINGS, observed
 from tests.fake_device import DEVICE, FakeDevice, fake_device
@@ -28,7 +28,7 @@ def counted(kind: str, name: str, lengths: list[int], settings: dict[str, Any]) 
     with fake_device() as device:
         pooled, layers, context = observed(of, of.make().to(DEVICE), DEVICE, lengths)
         device.forget()
-        asked = ConfiguredExperiment(name, experiment.run, settings, experiment.inside)
+        asked = replace(experiment, settings=settings)
         asked(layers if asked.inside else pooled, context)
     return device
 

@@ -1,8 +1,8 @@
 """The base class of callbacks that run an experiment and write its table."""
 
 import os
-from collections.abc import Callable, Mapping
-from inspect import Parameter, signature
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 import pandas as pd
@@ -23,7 +23,7 @@ from attest.datamodules.notice import say
 from attest.evidence import Engine
 from attest.experiments.deciding.experiment import neutral_in, texts_for_pools
 from attest.experiments.erasure import Background
-from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, require_declared
+from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, own_experiment, require_declared
 from attest.experiments.rows import joined
 from attest.experiments.spec import Spec
 from attest.models.contract import require_finite_logits
@@ -63,10 +63,11 @@ class Evidence(Callback):
     id: str
     """E1, E2 and so on: file name, metric prefix, section of the report."""
 
-    experiment: Callable[..., Columns]
-    """Takes an observation, ``options`` and, by the names of its attributes, what a ``Context`` knows; returns columns.
+    experiment: ConfiguredExperiment | Callable[..., Columns]
+    """An experiment of the registry; or, as ``staticmethod``, a function of an observation, ``reads`` and ``options``."""
 
-    In a class it stands as ``staticmethod``."""
+    reads: Sequence[str] | None = None
+    """The attributes of ``Context`` that a function is given; None: those that its parameters are named after."""
 
     observes: ClassVar[str] = "observe"
     """The method of the LightningModule that is called with a batch."""
@@ -74,16 +75,17 @@ class Evidence(Callback):
     def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256, **options: Any) -> None:
         self.every_n_epochs = every_n_epochs
         self.validation_instances = validation_instances
-        known = [*self._parameters][1:]
-        unknown = [option for option in options if option not in known]
-        if unknown and hasattr(self, "experiment"):
-            raise AttestError(
-                f"{self.id} has no option {unknown[0]!r}; the options of {self.experiment.__name__} are: "
-                f"{', '.join(known) or 'none'}. Leave {unknown[0]!r} out."
-            )
+        self.asked = self._asked()
+        """The experiment, with what it reads; None if ``measure`` stands in its place."""
         self.options = {name: value for name, value in options.items() if value is not None}
-        if hasattr(self, "experiment"):
-            require_declared(self.options, self.experiment, f"the option `{{}}` of {self.id}".format)
+        if self.asked is not None:
+            known = self.asked.defaults
+            if unknown := [option for option in options if option not in known]:
+                raise AttestError(
+                    f"{self.id} has no option {unknown[0]!r}; the options of {self.asked.run.__name__} are: "
+                    f"{', '.join(known) or 'none'}. Leave {unknown[0]!r} out."
+                )
+            require_declared(self.options, self.asked.run, f"the option `{{}}` of {self.id}".format)
         self.folder: RunFolder | None = None
         """The folder into which the test table is written; None if the table is kept in ``table``."""
         self.table: pd.DataFrame | None = None
@@ -102,11 +104,11 @@ class Evidence(Callback):
     @property
     def draws_a_sample(self) -> bool:
         """Return whether some columns of the experiment come from a sample of the test texts."""
-        return "texts" in self._parameters
+        return self.asked is not None and self.asked.samples
 
-    @property
-    def _parameters(self) -> Mapping[str, Parameter]:
-        return signature(getattr(self, "experiment", self.measure)).parameters
+    def _asked(self) -> ConfiguredExperiment | None:
+        own = getattr(self, "experiment", None)
+        return own if own is None or isinstance(own, ConfiguredExperiment) else own_experiment(self.id, own, self.reads)
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -119,9 +121,9 @@ class Evidence(Callback):
 
     def measure(self, observation: Any, batch: Batch, trainer: Trainer) -> Columns:
         """Run the experiment on a batch; return columns with a number per text ``(B,)`` or per token ``(B, T)``."""
-        if not hasattr(self, "experiment"):
+        if self.asked is None:
             raise NotImplementedError(f"{type(self).__name__} must set experiment, or define the method measure.")
-        asked = self._parameters
+        asked = self.asked.reads
         if "background" in asked:
             self._read_training_tokens(trainer, observation)
         if "neutral" in asked:
@@ -133,13 +135,12 @@ class Evidence(Callback):
             truth=rationale_of(observation, batch) if "truth" in asked else None,
         )
         at_validation = {} if self._spec is None or trainer.testing else dict(self._spec.at_validation)
-        experiment = ConfiguredExperiment(self.id, self.experiment, self.options | at_validation)
-        return self.engine.columns(experiment, observation, context)
+        return self.engine.columns(replace(self.asked, settings=self.options | at_validation), observation, context)
 
     @property
     def _spec(self) -> Spec | None:
         spec = EXPERIMENTS.get(self.id)
-        return spec if spec is not None and spec.run is getattr(self, "experiment", None) else None
+        return spec if spec is not None and self.asked is not None and spec.run is self.asked.run else None
 
     def _find_neutral_words(self, trainer: Trainer, observation: Observation | LayerObservation) -> None:
         """Search for neutral words once an epoch: in training texts, or in this batch if there are none to draw from."""
@@ -245,7 +246,7 @@ class Evidence(Callback):
         rows = self.complete(rows, trainer)
         self._name_left_out(rows)
         missing = int((rows["label"] < 0).sum()) if "label" in rows else 0
-        if missing and "labels" in self._parameters:
+        if missing and self.asked is not None and "labels" in self.asked.reads:
             say(f"{self.id}: {missing} of {len(rows)} texts have no label; whether they are decided rightly is undefined.")
         if self.folder is None:
             self.table = rows

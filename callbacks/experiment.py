@@ -5,7 +5,7 @@ Classes whose names begin with ``Layer`` run an experiment on the attention insi
 also take ``every_n_epochs`` and ``validation_instances`` of ``Evidence``; signatures call them ``schedule``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import pandas as pd
@@ -14,18 +14,18 @@ from pytorch_lightning import LightningModule, Trainer
 from attest.callbacks.evidence import Batch, Columns, Evidence, datamodule_of
 from attest.core.attention import Projection
 from attest.core.errors import AttestError
+from attest.core.kinds import TAGS
 from attest.core.measures.summary import by_text
 from attest.datamodules import TextDataModule
 from attest.experiments import Observation
 from attest.experiments.deciding.observed import OF_SENTENCES
 from attest.experiments.erasure.four_operators import OperatorName
 from attest.experiments.layers import LayerObservation, read_from_layers
-from attest.experiments.registry import INSIDE, OF_TAGS, ConfiguredExperiment, askable
-from attest.experiments.spec import Inside
+from attest.experiments.registry import ConfiguredExperiment, askable
 from attest.experiments.verdict import share_of
 from attest.runs.folder import write_json
 
-POOLED = askable()
+POOLED, LAYERS, TAGGERS = askable(), askable(inside=True), askable(inside=True, kind=TAGS)
 
 
 class Experiment(Evidence):
@@ -33,16 +33,18 @@ class Experiment(Evidence):
 
     Args:
         id: the id of the experiment, which is also its file name and the prefix of its metrics.
-        experiment: a function of an observation, the ``options``, and those attributes of
-            ``attest.experiments.registry.Context`` that its parameters name, such as ``seed`` and ``labels``. It returns
-            columns of one number per instance ``(B,)`` or token ``(B, T)``. None for the registry's experiment of this id.
+        experiment: a function of an observation, what it ``reads`` and the ``options``. It returns columns of one number per
+            instance ``(B,)`` or token ``(B, T)``. None for the registry's experiment of this id.
         every_n_epochs, validation_instances: as in ``Evidence``.
+        reads: the attributes of ``attest.experiments.registry.Context`` that the function is given, such as ``seed`` and
+            ``labels``; None for those that its parameters are named after.
         options: options of the experiment, by the names of its parameters.
     Raises:
-        AttestError: the experiment does not have one of the options, or the registry has no experiment of this id.
+        AttestError: the experiment does not have one of the options or cannot read what ``reads`` says, or the registry has
+            no experiment of this id.
     """
 
-    _known: ClassVar[Mapping[str, ConfiguredExperiment | Inside]] = POOLED
+    _known: ClassVar[Mapping[str, ConfiguredExperiment]] = POOLED
 
     def __init__(
         self,
@@ -50,12 +52,13 @@ class Experiment(Evidence):
         experiment: Callable[..., Columns] | None = None,
         every_n_epochs: int = 1,
         validation_instances: int = 256,
+        reads: Sequence[str] | None = None,
         **options: Any,
     ) -> None:
         known = self._known
         if experiment is None and id not in known:
             raise AttestError(f"the experiment {id} is not known; expected one of: {', '.join(known)}, or your own function.")
-        self.id, self.experiment = id, known[id].run if experiment is None else experiment
+        self.id, self.experiment, self.reads = id, known[id] if experiment is None else experiment, reads
         super().__init__(every_n_epochs, validation_instances, **options)
 
 
@@ -94,7 +97,7 @@ class FeatureImportance(Explaining):
     """
 
     id = "E1"
-    experiment = staticmethod(POOLED["E1"].run)
+    experiment = POOLED["E1"]
 
     def __init__(
         self, explanation: Literal["attention", "rollout"] = "attention", l1: bool | None = None, **options: Any
@@ -106,7 +109,7 @@ class AttentionPermutation(Evidence):
     """A callback for E2, which permutes the attention weights of the tokens."""
 
     id = "E2"
-    experiment = staticmethod(POOLED["E2"].run)
+    experiment = POOLED["E2"]
 
     def __init__(self, permutations: int | None = None, **schedule: int) -> None:
         super().__init__(permutations=permutations, **schedule)
@@ -119,7 +122,7 @@ class AdversarialAttention(Evidence):
     """
 
     id = "E3"
-    experiment = staticmethod(POOLED["E3"].run)
+    experiment = POOLED["E3"]
 
     def __init__(
         self,
@@ -136,7 +139,7 @@ class ActivationSwap(Evidence):
     """A callback for E8, which replaces a trained model's attention projection, such as softmax, by another one."""
 
     id = "E8"
-    experiment = staticmethod(POOLED["E8"].run)
+    experiment = POOLED["E8"]
 
     def __init__(self, projections: dict[str, Projection] | None = None, **schedule: int) -> None:
         super().__init__(projections=projections, **schedule)
@@ -149,7 +152,7 @@ class ImportanceEntropy(Evidence):
     """
 
     id = "E10"
-    experiment = staticmethod(POOLED["E10"].run)
+    experiment = POOLED["E10"]
 
     def __init__(
         self, texts: int | None = None, positions: int | None = None, facets: bool | None = None, **schedule: int
@@ -161,14 +164,14 @@ class SingleErasure(Evidence):
     """A callback for E11, which erases the most attended token or a random other token."""
 
     id = "E11"
-    experiment = staticmethod(POOLED["E11"].run)
+    experiment = POOLED["E11"]
 
 
 class ErasureUntilFlip(Evidence):
     """A callback for E12, which sets attention weights to zero until the decision changes."""
 
     id = "E12"
-    experiment = staticmethod(POOLED["E12"].run)
+    experiment = POOLED["E12"]
 
     def __init__(self, draws: int | None = None, **schedule: int) -> None:
         super().__init__(draws=draws, **schedule)
@@ -178,7 +181,7 @@ class Identifiability(Evidence):
     """A callback for E13, which measures whether the output of attention determines the attention weights."""
 
     id = "E13"
-    experiment = staticmethod(POOLED["E13"].run)
+    experiment = POOLED["E13"]
 
     def __init__(self, every_n_epochs: int = 0, **schedule: int) -> None:
         super().__init__(every_n_epochs, **schedule)
@@ -191,7 +194,7 @@ class Erasure(Explaining):
     """
 
     id = "E14"
-    experiment = staticmethod(POOLED["E14"].run)
+    experiment = POOLED["E14"]
 
     def __init__(
         self,
@@ -223,7 +226,7 @@ class SideBySide(Evidence):
     """
 
     id = "E15"
-    experiment = staticmethod(POOLED["E15"].run)
+    experiment = POOLED["E15"]
     observes = "observe_steps"
 
     def __init__(self, texts: int | None = None, sets: int | None = None, every_n_epochs: int = 0, **schedule: int) -> None:
@@ -252,7 +255,7 @@ class WhatDecides(Explaining):
     """
 
     id = "E19"
-    experiment = staticmethod(POOLED["E19"].run)
+    experiment = POOLED["E19"]
 
     def __init__(
         self, texts: int | None = None, readings: list[str] | None = None, validation_instances: int = 1, **options: Any
@@ -290,14 +293,14 @@ class LayerEvidence(Evidence):
 class LayerExperiment(LayerEvidence, Experiment):
     """A callback that runs an experiment on self-attention, given by its id: ``LayerExperiment("E9", draws=3)``."""
 
-    _known = OF_TAGS
+    _known = TAGGERS
 
 
 class LayerPermutation(LayerEvidence):
     """A callback for E2 on self-attention, which permutes the weights within each row of attention."""
 
     id = "E2"
-    experiment = staticmethod(INSIDE["E2"].run)
+    experiment = LAYERS["E2"]
 
     def __init__(self, permutations: int | None = None, every_n_epochs: int = 0, **schedule: int) -> None:
         super().__init__(every_n_epochs, permutations=permutations, **schedule)
@@ -307,7 +310,7 @@ class LayerAdversarialAttention(LayerEvidence):
     """A callback for E3 on self-attention, which looks for very different attention with the same prediction."""
 
     id = "E3"
-    experiment = staticmethod(INSIDE["E3"].run)
+    experiment = LAYERS["E3"]
 
     def __init__(
         self,
@@ -335,14 +338,14 @@ class LayerAdversarialAttention(LayerEvidence):
 class LayerActivationSwap(LayerEvidence, ActivationSwap):
     """A callback that replaces the softmax of self-attention by another projection of scores to weights (E8)."""
 
-    experiment = staticmethod(INSIDE["E8"].run)
+    experiment = LAYERS["E8"]
 
 
 class KeyShuffle(LayerEvidence):
     """A callback for E9, which permutes the attention keys among the tokens."""
 
     id = "E9"
-    experiment = staticmethod(INSIDE["E9"].run)
+    experiment = LAYERS["E9"]
 
     def __init__(self, draws: int | None = None, **schedule: int) -> None:
         super().__init__(draws=draws, **schedule)
@@ -351,14 +354,14 @@ class KeyShuffle(LayerEvidence):
 class LayerIdentifiability(LayerEvidence, Identifiability):
     """A callback for E13 on self-attention, which measures whether each head's output determines its attention."""
 
-    experiment = staticmethod(INSIDE["E13"].run)
+    experiment = LAYERS["E13"]
 
 
 class TagDecides(LayerEvidence):
     """A callback for E19 on taggers, which searches for the other words that decide the tag of one word."""
 
     id = "E19"
-    experiment = staticmethod(OF_TAGS["E19"].run)
+    experiment = TAGGERS["E19"]
 
     def __init__(self, texts: int | None = None, every_n_epochs: int = 0, **schedule: int) -> None:
         super().__init__(every_n_epochs, texts=texts, **schedule)
@@ -368,7 +371,7 @@ class TagErasure(LayerEvidence):
     """A callback for E14 on taggers, which erases tokens and measures the effect on one tag of each sentence."""
 
     id = "E14"
-    experiment = staticmethod(OF_TAGS["E14"].run)
+    experiment = TAGGERS["E14"]
 
     def __init__(self, texts: int | None = None, sets: int | None = None, every_n_epochs: int = 0, **schedule: int) -> None:
         super().__init__(every_n_epochs, texts=texts, sets=sets, **schedule)

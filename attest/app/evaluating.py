@@ -6,6 +6,7 @@ texts.
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,7 +24,7 @@ from attest.experiments import Observation
 from attest.experiments.deciding import Neutral
 from attest.experiments.deciding.experiment import Pools
 from attest.experiments.deciding.observed import OF_SENTENCES
-from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, runnable
+from attest.experiments.registry import EXPERIMENTS, Context, askable, runnable
 from attest.experiments.stopping import ALL, READ
 from attest.models.traits import traits_of
 from attest.report.findings import Findings, write_summary
@@ -320,8 +321,7 @@ def _evidence_on(observation: Observation, neutral: Pools | None) -> dict[str, T
     shown = [spec for spec in shown if spec.id != "E19" or neutral is not None]
     columns = {f"{INSTANCES}/attention": observation.explanation}
     for spec in shown:
-        assert spec.run is not None
-        measured = ConfiguredExperiment(spec.id, spec.run, spec.when_explaining)(observation, context)
+        measured = replace(askable()[spec.id], settings=spec.when_explaining)(observation, context)
         columns |= {f"{spec.id}/{name}": values for name, values in measured.items()}
     return columns
 

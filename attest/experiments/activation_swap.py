@@ -155,5 +155,6 @@ SPEC = Spec(
     answer=_answer,
     weights=tuple(_swapped(name, label) for name, label in NAMES.items()),
     run=activation_swap,
+    reads=("labels",),
     of_numbers=OfNumbers.moves("and nothing is decided"),
 )

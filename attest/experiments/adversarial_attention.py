@@ -151,6 +151,7 @@ SPEC = Spec(
         ),
     ),
     run=adversarial_attention,
+    reads=("seed",),
     at_validation={"restarts": 0},
     quadratic="the exact adversary",
     when_explaining={"restarts": 0},

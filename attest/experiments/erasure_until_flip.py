@@ -215,5 +215,6 @@ SPEC = Spec(
     answer=_answer,
     drawings=(Drawing("erasure_until_flip", "Erasing attention weights until the decision flips", _caption, "erasure_boxes"),),
     run=erasure_until_flip,
+    reads=("seed",),
     any_reading=True,
 )

@@ -172,6 +172,8 @@ SPEC = Spec(
         ),
     ),
     run=importance_entropy,
+    reads=("everyone", "seed"),
+    samples=True,
     at_validation={"leave_one_out": False, "texts": 0},
     quadratic="the entropy of leave-one-out",
     of_tokens=True,

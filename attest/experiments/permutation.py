@@ -135,5 +135,6 @@ SPEC = Spec(
         ),
     ),
     run=attention_permutation,
+    reads=("seed",),
     of_numbers=OfNumbers.moves("and nothing flips"),
 )

@@ -7,7 +7,7 @@ experiment” in the documentation has an example.
 import inspect
 import math
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from typing import Any, Literal, get_args, get_origin
@@ -86,16 +86,16 @@ class Context:
     """float ``(N, D)`` by layer: what each head hands on in the mean over all tokens of all texts; None if it is not known."""
 
 
-TOLD = tuple(each.name for each in fields(Context))
-"""Parameters of experiments that are no settings."""
-
-
 @dataclass(frozen=True)
 class ConfiguredExperiment:
     """An experiment with its settings, ready to be run on observed batches."""
 
     id: str
     run: Callable[..., dict[str, Tensor]]
+    reads: tuple[str, ...] = ()
+    """The attributes of ``Context`` that it is given, as arguments of the same names."""
+    samples: bool = False
+    """Whether some of its columns come from a sample of the texts."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     inside: bool = False
     """Whether it takes a ``LayerObservation``, and not the pooled ``Observation``."""
@@ -105,16 +105,41 @@ class ConfiguredExperiment:
 
         If the network returns one number, ``of_numbers`` of the experiment names the columns.
         """
-        known = inspect.signature(self.run).parameters
-        told = {name: getattr(context, name) for name in TOLD if name in known}
-        columns = self.run(observation, **told, **self.settings)
+        columns = self.run(observation, **{name: getattr(context, name) for name in self.reads}, **self.settings)
         of_numbers = EXPERIMENTS[self.id].of_numbers if kind_of(observation.network) == NUMBER else None
         return columns if of_numbers is None else of_numbers.named(columns)
 
     @property
-    def samples(self) -> bool:
-        """Return whether some columns of the experiment come from a sample of the texts."""
-        return "texts" in inspect.signature(self.run).parameters
+    def defaults(self) -> dict[str, Any]:
+        """Return the settings with their defaults, by name: all other parameters of the function."""
+        _, *parameters = inspect.signature(self.run).parameters.values()
+        return {each.name: each.default for each in parameters if each.name not in self.reads}
+
+
+def _described(described: Spec | Inside) -> ConfiguredExperiment:
+    assert described.run is not None
+    inside = isinstance(described, Inside)
+    return ConfiguredExperiment(described.id, described.run, described.reads, described.samples, inside=inside)
+
+
+def own_experiment(id: str, run: Callable[..., dict[str, Tensor]], reads: Sequence[str] | None = None) -> ConfiguredExperiment:
+    """Return an experiment from a function that no ``SPEC`` describes.
+
+    Args:
+        reads: the attributes of ``Context`` that the function is given. None: those that its parameters are named after.
+            A parameter ``texts`` is the size of a sample.
+    Raises:
+        AttestError: ``Context`` has no such attribute, or the function no such parameter.
+    """
+    known, (_, *parameters) = [each.name for each in fields(Context)], inspect.signature(run).parameters
+    given = [name for name in known if name in parameters]
+    if wrong := [name for name in reads or () if name not in given]:
+        raise AttestError(
+            f"reads={wrong[0]!r} of {id}: "
+            + (f"{run.__name__} has no such parameter" if wrong[0] in known else "nothing of this name can be read")
+            + f"; expected parameters of {run.__name__} that are among: {', '.join(known)}."
+        )
+    return ConfiguredExperiment(id, run, tuple(given if reads is None else reads), samples="texts" in parameters)
 
 
 def runnable() -> dict[str, Spec]:
@@ -137,9 +162,9 @@ def askable(inside: bool = False, kind: Kind = CLASSES) -> dict[str, ConfiguredE
         if kind == NUMBER and spec.of_numbers is None:
             continue
         if name in within:
-            found[name] = ConfiguredExperiment(name, within[name].run, inside=True)
+            found[name] = _described(within[name])
         elif spec.run is not None and (not inside or (spec.of_tokens and kind != TAGS)):
-            found[name] = ConfiguredExperiment(name, spec.run)
+            found[name] = _described(spec)
     return found
 
 
@@ -148,12 +173,6 @@ def suited(network: Any) -> list[str]:
     kind = kind_of(network)
     within, asked = OF_TAGS if kind == TAGS else INSIDE, askable(True, kind)
     return [name for name in asked if name not in within or within[name].suits(network)]
-
-
-def settings_of(run: Callable[..., Any]) -> dict[str, Any]:
-    """Return the settings of an experiment with their defaults, by name."""
-    given = list(inspect.signature(run).parameters.values())[1:]
-    return {each.name: each.default for each in given if each.name not in TOLD}
 
 
 def require_declared(
@@ -209,7 +228,7 @@ def chosen(
         raise AttestError(f"{wrong}; expected one or more of: {', '.join(known)}. For example: experiments=('E1', 'E2')")
     found = {}
     for name in names:
-        given, expected = settings.get(name, {}), settings_of(known[name].run)
+        given, expected = settings.get(name, {}), known[name].defaults
         if unknown := [setting for setting in given if setting not in expected]:
             raise AttestError(f"{name} has no setting {unknown[0]!r}; its settings: {', '.join(expected) or 'none'}.")
         require_bounds(given, f"the setting `{{}}` of {name}".format)

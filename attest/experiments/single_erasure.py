@@ -139,5 +139,6 @@ SPEC = Spec(
         ),
     ),
     run=single_erasure,
+    reads=("seed",),
     any_reading=True,
 )

@@ -276,6 +276,7 @@ class Inside:
 
     Args:
         run: takes a ``LayerObservation``; its other arguments are as in ``Spec.run``.
+        reads, samples: as in ``Spec``.
         needs: a trait that the network must have, see ``attest.models.traits``. ``attends_everywhere``: the experiment makes
             tokens attend to later ones, which a decoder never does. ``looks_back``: it is about the last token of a decoder.
             ``moves_keys``, ``shows_values``, ``shows_outputs``: it changes keys, reads values or replaces the outputs of
@@ -286,6 +287,8 @@ class Inside:
 
     id: str
     run: Callable[..., dict[str, Tensor]]
+    reads: tuple[str, ...] = ()
+    samples: bool = False
     needs: Literal["", "attends_everywhere", "looks_back", "moves_keys", "shows_values", "shows_outputs"] = ""
     of_tags: bool = False
     by_name: bool = False
@@ -311,8 +314,10 @@ class Spec:
         answer: takes the means; returns the sentence that answers the question, or None if the means do not suffice.
         weights: the token weights that can be shown on a text.
         drawings: its figures.
-        run: the experiment on one observed batch; takes the observation, the settings with their defaults, and attributes of
-            ``Context`` as arguments of the same name. None if it needs more than one model, or runs inside layers alone.
+        run: the experiment on one observed batch; takes the observation, what it ``reads``, and the settings with their
+            defaults. None if it needs more than one model, or runs inside layers alone.
+        reads: the attributes of ``Context`` that ``run`` is given, as arguments of the same names.
+        samples: whether some columns come from a sample of the texts; ``run`` draws it from ``everyone``.
         any_reading: whether any reading can replace attention.
         at_validation: settings at the end of validation, where the usual settings would take too long.
         when_explaining: settings for a single text, where the usual settings would take too long.
@@ -337,6 +342,8 @@ class Spec:
     weights: tuple[TokenWeights, ...] = ()
     drawings: tuple[Drawing, ...] = ()
     run: Callable[..., dict[str, Tensor]] | None = None
+    reads: tuple[str, ...] = ()
+    samples: bool = False
     any_reading: bool = False
     at_validation: Mapping[str, Any] = field(default_factory=dict)
     quadratic: str = ""

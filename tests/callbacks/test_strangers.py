@@ -121,6 +121,15 @@ def test_any_function_is_an_experiment(refusal):
         Experiment("E2", attention_permutation, draws=3)
 
 
+def test_a_function_of_ones_own_is_given_what_it_declares_alone(monkeypatch):
+    def seeded(observation, labels, seed=5):
+        return {"seed": torch.full_like(labels, seed)}
+
+    monkeypatch.setenv("PL_GLOBAL_SEED", "3")
+    declared, named = Experiment("mine", seeded, reads=("labels",)), Experiment("mine", seeded)
+    assert [table_of(each)["seed"].unique().tolist() for each in (declared, named)] == [[5], [3]]
+
+
 def test_a_named_class_and_its_function_say_the_same():
     module = Stranger()
     named, generic = table_of(AttentionPermutation(5), module=module), table_of(

@@ -12,6 +12,7 @@ gradients in evaluation mode (``observe``, gradients): there an accelerator laun
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -153,7 +154,7 @@ def measured(kind: Kind, network: nn.Module, name: str, counts: FakeDevice | Non
     if counts is not None:
         counts.forget()
     experiment = kind.experiments[name]
-    asked = ConfiguredExperiment(name, experiment.run, SETTINGS.get(name, {}), experiment.inside)
+    asked = replace(experiment, settings=SETTINGS.get(name, {}))
     return asked(layers if asked.inside else pooled, context)
 
 

@@ -4,7 +4,6 @@ run folder. ``Measuring`` serves classifiers; ``TaggedMeasuring`` serves models 
 Legend: B batch, T tokens, K tags.
 """
 
-import inspect
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
@@ -237,7 +236,7 @@ class Measuring:
             self.engine.rows["E19"] = [self._until_decided]
 
     def _asks_for(self, name: str) -> bool:
-        return any(name in inspect.signature(experiment.run).parameters for experiment in self.measures.values())
+        return any(name in experiment.reads for experiment in self.measures.values())
 
     def _read_neutral(self, batches: Sequence[Batch], everyone: Tensor, progress: bool) -> Pools:
         """Search for neutral words in two samples of the texts, as many of them as fit into memory at once.

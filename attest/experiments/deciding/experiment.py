@@ -258,7 +258,7 @@ IN_PROBABILITY = (
     Column.share("with_words", "probability of the decision if the words of the found set alone are kept"),
     Column.share("with_first", "probability of the decision if the explanation's first words alone are kept"),
 )
-INSIDE = Inside("E19", what_decides_of_tags, of_tags=True)
+INSIDE = Inside("E19", what_decides_of_tags, reads=("everyone", "seed", "neutral"), samples=True, of_tags=True)
 SPEC = Spec(
     id="E19",
     name="the verdict",
@@ -326,6 +326,8 @@ SPEC = Spec(
         ),
     ),
     run=what_decides,
+    reads=("everyone", "seed", "neutral"),
+    samples=True,
     any_reading=True,
     of_numbers=OfNumbers(
         f"the columns of probabilities say how far the number moves, {MOVES}, if the other words are neutral",

@@ -296,6 +296,8 @@ SPEC = Spec(
         ),
     ),
     run=erasure,
+    reads=("everyone", "background", "seed"),
+    samples=True,
     any_reading=True,
     of_tokens=True,
     of_numbers=OfNumbers(

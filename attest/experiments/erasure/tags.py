@@ -121,4 +121,4 @@ class _TagOfOne:
         return (hidden * whose_tag.unsqueeze(-1)).sum(dim=1)
 
 
-INSIDE = Inside("E14", tag_erasure, of_tags=True)
+INSIDE = Inside("E14", tag_erasure, reads=("everyone", "seed", "background"), samples=True, of_tags=True)

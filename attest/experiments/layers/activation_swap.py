@@ -60,4 +60,4 @@ def _under(
     return observation.under(*(Intervention("projection", each, [layer]) for layer, each in others.items()))
 
 
-INSIDE = Inside("E8", layer_activation_swap)
+INSIDE = Inside("E8", layer_activation_swap, reads=("labels",))

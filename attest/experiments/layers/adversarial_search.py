@@ -136,4 +136,4 @@ def _penalty_slopes(
     return torch.autograd.grad(PENALTY * beyond.sum(), leaves)
 
 
-INSIDE = Inside("E3", layer_adversarial_attention, needs="attends_everywhere")
+INSIDE = Inside("E3", layer_adversarial_attention, reads=("everyone", "seed"), samples=True, needs="attends_everywhere")

@@ -279,4 +279,4 @@ SPEC = Spec(
     ),
 )
 
-INSIDE = Inside("E17", head_ablation, needs="shows_outputs", by_name=True)
+INSIDE = Inside("E17", head_ablation, reads=("seed", "head_means", "truth"), needs="shows_outputs", by_name=True)

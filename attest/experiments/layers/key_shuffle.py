@@ -143,4 +143,4 @@ SPEC = Spec(
     of_numbers=OfNumbers.moves("and nothing is decided"),
 )
 
-INSIDE = Inside("E9", key_shuffle, needs="moves_keys")
+INSIDE = Inside("E9", key_shuffle, reads=("labels", "seed"), needs="moves_keys")

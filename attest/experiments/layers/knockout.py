@@ -249,4 +249,4 @@ SPEC = Spec(
     ),
 )
 
-INSIDE = Inside("E16", knockout, needs="looks_back")
+INSIDE = Inside("E16", knockout, reads=("seed",), needs="looks_back")

@@ -89,7 +89,7 @@ def _gathering(order: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
     return lambda weights, mask: weights.gather(-1, order)
 
 
-INSIDE = Inside("E2", layer_permutation)
+INSIDE = Inside("E2", layer_permutation, reads=("labels", "seed"))
 
 
 @torch.no_grad()

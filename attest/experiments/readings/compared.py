@@ -374,6 +374,8 @@ SPEC = Spec(
         ),
     ),
     run=side_by_side,
+    reads=("everyone", "seed", "truth", "clock"),
+    samples=True,
     of_numbers=OfNumbers(
         f"predictions and gaps are {MOVES}; signed readings rank tokens by magnitude alone, because tokens move the number up "
         "or down",

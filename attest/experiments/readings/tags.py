@@ -102,4 +102,6 @@ OF_TAG: dict[str, Callable[[Observation, int], Tensor]] = {
     RANDOM: random_reading,
 }
 
-INSIDE = Inside("E15", tags_side_by_side, of_tags=True, by_name=True)
+INSIDE = Inside(
+    "E15", tags_side_by_side, reads=("everyone", "seed", "place", "marks", "words"), samples=True, of_tags=True, by_name=True
+)

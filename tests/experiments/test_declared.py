@@ -1,0 +1,47 @@
+"""What the function of an experiment is given is what its description declares."""
+
+import inspect
+from dataclasses import fields
+
+import pytest
+
+from attest.core import kinds
+from attest.experiments.registry import Context, askable, own_experiment
+
+ALL = {
+    f"{name}, {place}": experiment
+    for place, known in {
+        "pooled": askable(),
+        "layers": askable(inside=True),
+        "tagger": askable(inside=True, kind=kinds.TAGS),
+    }.items()
+    for name, experiment in known.items()
+}
+KNOWN = {each.name for each in fields(Context)}
+
+
+@pytest.mark.parametrize("experiment", ALL.values(), ids=ALL)
+def test_each_parameter_is_declared_or_a_setting_with_a_default(experiment):
+    _, *parameters = inspect.signature(experiment.run).parameters
+    assert {*experiment.reads} == KNOWN & {*parameters}
+    assert inspect.Parameter.empty not in experiment.defaults.values()
+
+
+@pytest.mark.parametrize("experiment", ALL.values(), ids=ALL)
+def test_an_experiment_that_samples_texts_reads_everyone_and_has_a_size(experiment):
+    assert experiment.samples == ("everyone" in experiment.reads) == ("texts" in experiment.defaults)
+
+
+def ours(observation, labels, seed=3, texts=2):
+    return {"labels": labels, "seed": seed}
+
+
+def test_a_function_of_ones_own_reads_what_is_declared_or_else_what_its_parameters_are_named_after(refusal):
+    assert own_experiment("E20", ours).reads == ("labels", "seed")
+    assert own_experiment("E20", ours).samples
+    declared = own_experiment("E20", ours, ["labels"])
+    assert (declared.reads, declared.defaults) == (("labels",), {"seed": 3, "texts": 2})
+    with refusal():
+        own_experiment("E20", ours, ["truth"])
+    with refusal():
+        own_experiment("E20", ours, ["texts"])
