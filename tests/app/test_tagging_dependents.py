@@ -9,7 +9,7 @@ import pytest
 
 from attest.app.cli.main import main
 from attest.runs.folder import RunFolder, read_json
-from tests.finished_runs import without
+from tests.finished_runs import only_folder, without
 
 SHORT = ("--", "--trainer.max_epochs=2")
 UNASKED = ("E2", "E3", "E8", "E9", "E13")
@@ -50,6 +50,17 @@ def test_the_base_says_of_one_tag_a_sentence_what_it_hangs_on(typed):
     assert rows["token"].nunique() > 1
     for operator in ("attention", "delete", "mask", "resample"):
         assert rows[f"win_comprehensiveness_{operator}"].between(0, 1).all()
+
+
+@pytest.mark.whole("a run from beginning to end")
+def test_erasure_and_what_decides_run_at_validation_end_where_they_are_asked_for(typed, tmp_path):
+    asked = [f"--experiments.{name}.every_n_epochs=1" for name in ("E14", "E19")]
+    assert main(["fit", *typed, *asked, f"--run.root={tmp_path}"]) == 0
+    first, second = read_json(only_folder(tmp_path).curves)
+    for epoch in (first, second):
+        assert 0 <= epoch["E14/validation/win_comprehensiveness_attention/mean"] <= 1
+        assert 0 <= epoch["E19/validation/needs_words/mean"] <= 1
+    assert first != second
 
 
 @pytest.mark.whole("three commands in a row, seven trainings")
