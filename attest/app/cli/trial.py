@@ -40,7 +40,7 @@ from attest.core import kinds
 from attest.core.catalogue import require_source
 from attest.core.errors import AttestError, needing_transformers, unknown_choice
 from attest.core.hub import missing_model
-from attest.runs.choices import take_words
+from attest.runs.choices import TypedWords, take_words
 from attest.runs.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -68,37 +68,9 @@ EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
 
 def main(arguments: list[str]) -> int:
-    words, rest = take_words(arguments)
-    if unknown := [f"{name}={value}" for name, value in words.typed.items() if name not in ("LOGGER", "FORCE")]:
-        option, _, value = unknown[0].partition("=")
-        hint = f" Type --{option.lower()} {value}" if f"--{option.lower()}" in _parser().format_help() else ""
-        raise AttestError(
-            f"{unknown[0]!r} is not known here; expected LOGGER=wandb or FORCE=1, the choices of this command.{hint}"
-        )
-    if words.text("LOGGER", "none") not in LOGGERS:
-        raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest trial LOGGER={}")
-    typed = _parser().parse_args(rest)
+    words, typed = _typed(arguments)
     wanted = [name.upper() for name in typed.experiments]
-    if other := [name for name in typed.experiments if name != ALL and not EXPERIMENT.fullmatch(name)]:
-        raise AttestError(f"{other[0]} is not an experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
-    if typed.second_column is not None and typed.prompt is not None:
-        raise AttestError("a prompt contains one text, and --second-column names a second text. Leave --second-column out.")
-    typed.out = typed.out or default_folder(typed.model, typed.data)
-    out = typed.out.absolute()
-    nearest = next(place for place in (out, *out.parents) if place.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        reason = "may not be written" if nearest.is_dir() else "is no folder"
-        raise AttestError(
-            f"{typed.out} cannot be written: {nearest} {reason}; expected a folder that can be created. Name another folder."
-        )
-    for option, number in (("--texts", typed.texts), ("--verdict-texts", typed.verdict_texts)):
-        if number is not None and number < 1:
-            raise AttestError(f"{option} {number} was typed; expected a whole number from 1.")
-    if typed.verdict_texts is not None and wanted and "E19" not in wanted:
-        raise AttestError(
-            f"--verdict-texts {typed.verdict_texts} was typed, and E19, on which the verdict rests, was not named; expected "
-            "E19 among the experiments, or no experiment. Type: attest trial --model … --data … E1 E19"
-        )
+    _require_writable(typed.out)
     folder, options, force = RunFolder(typed.out), options_of(vars(typed)), words.flag("FORCE")
     with redirect_stdout(sys.stderr) if typed.json else nullcontext(), _torchrun() as rank:
         tried = _prepared(typed, wanted, rank)
@@ -116,6 +88,43 @@ def main(arguments: list[str]) -> int:
     if typed.json:
         print(folder.summary.read_text(encoding="utf-8"), end="", flush=True)
     return 0
+
+
+def _typed(arguments: list[str]) -> tuple[TypedWords, Namespace]:
+    """Return the choices and the options that were typed; refuse what no trial can be asked."""
+    words, rest = take_words(arguments)
+    if unknown := [f"{name}={value}" for name, value in words.typed.items() if name not in ("LOGGER", "FORCE")]:
+        option, _, value = unknown[0].partition("=")
+        hint = f" Type --{option.lower()} {value}" if f"--{option.lower()}" in _parser().format_help() else ""
+        raise AttestError(
+            f"{unknown[0]!r} is not known here; expected LOGGER=wandb or FORCE=1, the choices of this command.{hint}"
+        )
+    if words.text("LOGGER", "none") not in LOGGERS:
+        raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest trial LOGGER={}")
+    typed = _parser().parse_args(rest)
+    if other := [name for name in typed.experiments if name != ALL and not EXPERIMENT.fullmatch(name)]:
+        raise AttestError(f"{other[0]} is not an experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
+    if typed.second_column is not None and typed.prompt is not None:
+        raise AttestError("a prompt contains one text, and --second-column names a second text. Leave --second-column out.")
+    for option, number in (("--texts", typed.texts), ("--verdict-texts", typed.verdict_texts)):
+        if number is not None and number < 1:
+            raise AttestError(f"{option} {number} was typed; expected a whole number from 1.")
+    if typed.verdict_texts is not None and typed.experiments and "E19" not in map(str.upper, typed.experiments):
+        raise AttestError(
+            f"--verdict-texts {typed.verdict_texts} was typed, and E19, on which the verdict rests, was not named; expected "
+            "E19 among the experiments, or no experiment. Type: attest trial --model … --data … E1 E19"
+        )
+    typed.out = typed.out or default_folder(typed.model, typed.data)
+    return words, typed
+
+
+def _require_writable(out: Path) -> None:
+    nearest = next(place for place in (out.absolute(), *out.absolute().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        reason = "may not be written" if nearest.is_dir() else "is no folder"
+        raise AttestError(
+            f"{out} cannot be written: {nearest} {reason}; expected a folder that can be created. Name another folder."
+        )
 
 
 def _torchrun() -> AbstractContextManager[int | None]:
