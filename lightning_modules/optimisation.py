@@ -12,6 +12,7 @@ from torch import nn
 from torch.optim.lr_scheduler import LRScheduler
 
 from attest.core.errors import AttestError
+from attest.models.offers import offers_of
 
 
 @dataclass
@@ -47,7 +48,8 @@ class Optimisation:
         """
         if self.attention_learning_rate_scale != 1:
             require_attention_parameters(network)
-        attending = list(cast(Any, network).attention_parameters()) if hasattr(network, "attention_parameters") else []
+        of_attention = offers_of(network).attention_parameters
+        attending = [] if of_attention is None else [*of_attention()]
         theirs = {id(parameter) for parameter in attending}
         rest = [parameter for parameter in network.parameters() if id(parameter) not in theirs]
         optimizer = self.make([{"params": rest}, {"params": attending, "weight_decay": 0.0}], clips_scaled)
@@ -108,7 +110,7 @@ def training_steps(trainer: Trainer) -> float:
 
 def require_attention_parameters(network: nn.Module) -> None:
     """Raise an ``AttestError`` if a network does not define ``attention_parameters``."""
-    if not hasattr(network, "attention_parameters"):
+    if offers_of(network).attention_parameters is None:
         raise AttestError(
             f"{type(network).__name__} has no method attention_parameters(), so attention cannot be trained alone or with its "
             "own learning rate; expected a method that returns the parameters of `score` and `project`. Define this method, "

@@ -13,6 +13,7 @@ from torch import Tensor
 from attest.experiments.spec import Column, Measure
 from attest.models.layers_observed import LayerObservation, layers_of
 from attest.models.observation import Observation, cached_per_batch
+from attest.models.offers import offers_of
 from attest.models.traits import traits_of
 
 RECEIVED = 0.3
@@ -34,7 +35,7 @@ def parks_attention(network: object) -> bool:
 
 def shows_sinks(network: object) -> bool:
     """Return whether sinks can be measured in a network, which must show the output of each head."""
-    return not hasattr(network, "sides") and traits_of(network).shows_outputs
+    return offers_of(network).sides is None and traits_of(network).shows_outputs
 
 
 def has_sinks(network: object) -> bool:

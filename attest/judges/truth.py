@@ -12,6 +12,7 @@ from attest.core.errors import AttestError
 from attest.core.measures import probabilities, total_variation
 from attest.judges.texts import EVERY_WORD_NEEDED, FILLERS, Texts
 from attest.models.contract import decided
+from attest.models.traits import traits_of
 
 DELTA = 0.01
 """How far a prediction may move, in TVD, when what does not decide is replaced."""
@@ -98,7 +99,7 @@ def moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int
 def _states(network: Any, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Any, Tensor]:
     """Return the hidden states, a function that maps states to logits, and a mask of the states that should decide."""
     carrying = network.carrying_states(tokens, mask)
-    if hasattr(network, "above"):
+    if traits_of(network).attends_within:
         below = network.states(tokens, mask)
 
         def through_layers(states: Tensor, rows: Tensor) -> Tensor:

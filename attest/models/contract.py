@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from attest.core.errors import AttestError, DisagreementError
 from attest.models.inputs import Inputs
+from attest.models.offers import offers_of
 from attest.models.prediction import predictions_of
 from attest.models.traits import traits_of
 
@@ -225,7 +226,7 @@ def _require_distribution(found: str, weights: Tensor, mask: Tensor) -> None:
 
 
 def _require_linear(network: nn.Module, hidden: Tensor, weights: Tensor, logits: Tensor) -> None:
-    token_logits = getattr(network, "token_logits", None)
+    token_logits = offers_of(network).token_logits
     if token_logits is None:
         return
     apart = _apart((weights.unsqueeze(1) @ token_logits(hidden)).squeeze(1), logits)
@@ -288,8 +289,8 @@ def _predictions_of(network: Any, ids: Tensor, texts: Inputs, given: Mapping[str
     ways = {"its four steps": decided(network, texts.read_by(network.encode), mask, **texts.beside)}
     if offers_forward(network):
         ways["its forward"] = texts.read_by(network)
-    itself = hasattr(network, "itself")
-    own = network.itself(texts.tokens, mask, **{**texts.beside, **given}) if itself else [*ways.values()][-1]
+    itself = offers_of(network).itself
+    own = [*ways.values()][-1] if itself is None else itself(texts.tokens, mask, **{**texts.beside, **given})
     found, *rest = (predictions_of(network, each) for each in (own, *ways.values()))
     if found.ndim == 3:  # what is decided about padding is arbitrary
         found, *rest = (each.where(mask.unsqueeze(-1), 0) for each in (found, *rest))
@@ -300,9 +301,10 @@ def _predictions_of(network: Any, ids: Tensor, texts: Inputs, given: Mapping[str
 
 
 def _why(network: Any, tokens: Tensor, mask: Tensor) -> str:
-    if (found := mask & (tokens == getattr(network, "padding", None))).any():
+    padding = offers_of(network).padding
+    if (found := mask & (tokens == padding)).any():
         return (
-            f"The padding token {network.padding} occurs as a real token in texts (count: {found.any(dim=-1).sum()}). Leave "
+            f"The padding token {padding} occurs as a real token in texts (count: {found.any(dim=-1).sum()}). Leave "
             "these texts out."
         )
     different = "The evidence would be about a different model."

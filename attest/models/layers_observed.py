@@ -19,6 +19,7 @@ from attest.core.rounding import rounding
 from attest.models.inputs import Inputs
 from attest.models.networks.transformer import TransformerLayer
 from attest.models.observation import Observation, hooked, numbered, outside_inference, rightly
+from attest.models.offers import offers_of
 from attest.models.prediction import predictions_of
 from attest.models.pretrained.passing import ForwardPass
 from attest.models.traits import traits_of
@@ -196,7 +197,7 @@ class LayerObservation:
 
 
 def _sides_of(network: nn.Module, mask: Tensor) -> tuple[Tensor, Tensor]:
-    sides = getattr(unwrapped(network), "sides", None)
+    sides = offers_of(unwrapped(network)).sides
     return (mask.unsqueeze(1),) * 2 if sides is None else sides(mask)
 
 
@@ -265,7 +266,8 @@ def layers_of(observation: Observation) -> LayerObservation:
 
 
 def _pass_from(place: int, hidden: Tensor, network: nn.Module, texts: Inputs) -> Tensor:
-    current: ForwardPass | None = getattr(unwrapped(network), "current", None)
+    bare: Any = unwrapped(network)
+    current: ForwardPass | None = None if offers_of(bare).through is None else bare.current
     with beginning_at(current, list(blocks_in(network).values()), place, hidden):
         return texts.read_by(network)
 
@@ -273,7 +275,7 @@ def _pass_from(place: int, hidden: Tensor, network: nn.Module, texts: Inputs) ->
 def blocks_in(network: nn.Module) -> Mapping[str, nn.Module]:
     """Return the layers at which a forward pass can start, by the names of their attention modules, first to last."""
     bare: Any = unwrapped(network)
-    if hasattr(bare, "blocks"):
+    if offers_of(bare).through is not None:
         return bare.blocks
     return {f"{name}.attention": part for name, part in bare.named_modules() if isinstance(part, TransformerLayer)}
 

@@ -24,6 +24,7 @@ from attest.models.contract import (
     require_steps,
 )
 from attest.models.inputs import Inputs
+from attest.models.offers import offers_of
 from attest.models.prediction import predictions_of, rounding_of, says_number
 from attest.models.traits import traits_of
 
@@ -34,13 +35,7 @@ Measured = TypeVar("Measured", Tensor, dict[str, Tensor])
 class Network(Protocol):
     """An ``nn.Module`` with the four steps ``encode``, ``score``, ``project`` and ``decode``, which Attest can evaluate.
 
-    A network may also offer these methods, which experiments then use:
-
-    * ``token_logits(hidden) -> (B, T, C)``, if ``decode`` is linear in weights that sum to 1: counterfactual weights then
-      cost O(T C) instead of O(T H), and the exact answers of E3 and E12 become possible;
-    * ``read_without_each(tokens, mask) -> (B, T, T), (B, T, T, C)``, if ``decode`` is linear in this way: at ``[b, v, t]``,
-      the score and the logits of token t in text b without its token v; arbitrary but finite at t = v and at padding.
-      Without this method, each shortened text is encoded anew; so it is on an accelerator that has room for all of them.
+    A network may also offer the methods of ``attest.models.offers.Offers``, which experiments then use.
     """
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -262,7 +257,7 @@ class Observation:
         Return None if the decoder is not linear. ``weights @ class_logits`` are the logits of K classes under any weights that
         sum to 1.
         """
-        token_logits = getattr(self.network, "token_logits", None)
+        token_logits = offers_of(self.network).token_logits
         return None if token_logits is None else class_logits(token_logits(self.hidden).detach())
 
     @cached_property
@@ -412,7 +407,7 @@ def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> T
         bool ``(B, T)``; None if there is no such token.
     """
     spared = torch.zeros_like(mask) if special is None else special & mask
-    deciding = getattr(network, "deciding", None)
+    deciding = offers_of(network).deciding
     if deciding is not None:
         spared = spared | (deciding(mask) == 1)
     return spared if spared.any() else None

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,7 @@ from attest.models.contract import decided
 from attest.models.inputs import Inputs
 from attest.models.observation import Observation
 from attest.models.prediction import predictions_of
+from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.traits import traits_of
 
 ACTIVATIONS = 8
@@ -58,8 +59,8 @@ def untouched(network: object) -> Iterator[None]:
     """Use a wrapped model's original attention implementation inside the ``with`` block, except during interventions."""
     with ExitStack() as stack:
         for part in network.modules() if isinstance(network, nn.Module) else ():
-            if hasattr(part, "untouched"):
-                stack.enter_context(cast(Any, part).untouched())
+            if isinstance(part, PretrainedNetwork):
+                stack.enter_context(part.untouched())
         yield
 
 

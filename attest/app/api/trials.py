@@ -37,6 +37,7 @@ from attest.experiments.readings import READINGS
 from attest.experiments.registry import EXPERIMENTS, INSIDE, ConfiguredExperiment, chosen, runnable, suited
 from attest.experiments.verdict import NEEDED
 from attest.models.contract import require_finite_weights, shown_class
+from attest.models.offers import offers_of
 from attest.models.traits import traits_of
 from attest.report.explained_text import ExplainedText
 from attest.report.findings import Findings
@@ -416,8 +417,8 @@ def _require_reading(reading: str | None, explanations: Sequence[str], measures:
 
 def _batches_to_check(batches: Sequence[Batch], network: nn.Module) -> list[Batch]:
     """Return the batches that are most likely to reveal an error in the network."""
-    ids = [getattr(network, name, None) for name in ("padding", "masked")]
-    special = torch.tensor([each for each in ids if each is not None], dtype=torch.int64)
+    ids = offers_of(network)
+    special = torch.tensor([each for each in (ids.padding, ids.masked) if each is not None], dtype=torch.int64)
     padded = [batch for batch in batches if not attended(batch).all()]
     longest = max(batches, key=lambda batch: attended(batch).shape[-1])
     with_special = [

@@ -14,6 +14,7 @@ from attest.core.errors import AttestError
 from attest.core.randomness import random_pairs, stream
 from attest.models.inputs import Inputs, like
 from attest.models.observation import Observation
+from attest.models.offers import offers_of
 from attest.models.prediction import predictions_of
 from attest.models.traits import traits_of
 from attest.models.variants import attends_within, read_each
@@ -121,7 +122,7 @@ def delete(observation: Observation, kept: Tensor) -> Tensor:
 
 def mask_tokens(observation: Observation, kept: Tensor) -> Tensor:
     """Return the predicted class's probability if the mask token of the network replaces erased tokens."""
-    masked = getattr(observation.network, "masked", None)
+    masked = offers_of(observation.network).masked
     return _read_with(observation, kept, torch.tensor(UNKNOWN if masked is None else masked, device=kept.device))
 
 

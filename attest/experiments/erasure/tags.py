@@ -20,6 +20,7 @@ from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
+from attest.models.offers import offers_of
 from attest.models.traits import traits_of
 
 PLACES = 1 << 20
@@ -102,7 +103,7 @@ class _TagOfOne:
 
     @property
     def masked(self) -> int | None:
-        return getattr(self.tagger, "masked", None)
+        return offers_of(self.tagger).masked
 
     def encode(self, tokens: Tensor, mask: Tensor, whose_tag: Tensor, **beside: Tensor) -> Tensor:
         tagger: Any = self.tagger

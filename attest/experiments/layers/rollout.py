@@ -8,11 +8,12 @@ from torch import Tensor
 from attest.core.attention.rollout import attention_rollout
 from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
+from attest.models.offers import offers_of
 
 
 def where_rollout_begins(observation: Observation) -> Tensor:
     """Return the weights ``(B, T)`` by which the last hidden states are pooled for the decision."""
-    deciding = getattr(observation.network, "deciding", None)
+    deciding = offers_of(observation.network).deciding
     return observation.attention if deciding is None else deciding(observation.mask)
 
 
@@ -22,7 +23,7 @@ def read_from_layers(observation: Observation, attention: Mapping[str, Tensor]) 
     Args:
         attention: of each layer, first to last, as in ``LayerObservation``.
     """
-    explained = getattr(observation.network, "explained", None)
+    explained = offers_of(observation.network).explained
     if explained is not None:
         return explained(attention, observation.texts, observation.predicted)
     return attention_rollout(attention, where_rollout_begins(observation))

@@ -22,6 +22,7 @@ from attest.experiments.layers.tampering import MAPS, highest
 from attest.models.contract import shown_class
 from attest.models.inputs import Inputs
 from attest.models.layers_observed import LayerObservation, self_attending, weights_a_head
+from attest.models.offers import offers_of
 from attest.models.prediction import lead, logits_of_classes
 
 Pairs = Sequence[tuple[int, int]]
@@ -119,7 +120,7 @@ class Heads:
             mattering: bool ``(B, 1 or Q, T)``; a row in which nothing matters does not count.
         """
         seen = self.observation
-        offered = getattr(seen.network, "deciding", None)
+        offered = offers_of(seen.network).deciding
         tags = seen.predicted.ndim > 1
         deciding = seen.deciding.to(seen.logits) if tags or offered is None else offered(seen.mask)
         weight_BQ = torch.where(mattering.any(dim=-1), deciding, 0)

@@ -16,6 +16,7 @@ from attest.experiments.readings import formulas, surrogates, values
 from attest.models.contract import shown_class
 from attest.models.layers_observed import blocks_in
 from attest.models.observation import Observation
+from attest.models.offers import offers_of
 from attest.models.traits import traits_of
 from attest.models.variants import attends_within
 
@@ -67,7 +68,7 @@ def _rolls_out(observation: Observation) -> bool:
 
 
 def _has_one_map(observation: Observation) -> bool:
-    return _rolls_out(observation) and not hasattr(observation.network, "sides")
+    return _rolls_out(observation) and offers_of(observation.network).sides is None
 
 
 def _zeroes_values(observation: Observation) -> bool:

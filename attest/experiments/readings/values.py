@@ -23,6 +23,7 @@ from attest.core.rounding import rounding
 from attest.experiments.layers.rollout import where_rollout_begins
 from attest.models.layers_observed import blocks_in, entering, layers_of, observe_layers
 from attest.models.observation import Observation, cached_per_batch, hooked, skips_long_texts
+from attest.models.offers import offers_of
 
 
 @skips_long_texts
@@ -50,12 +51,12 @@ def _multiplied(observation: Observation, matrices: list[Tensor]) -> Tensor:
 
 def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Tensor) -> Tensor:
     """Return the cosine distance that zeroing a value causes in each output, ``(B, T, V)``, scaled to rows of sum 1."""
-    network, mask = cast(Any, observation.network), observation.mask
-    size = mask.shape[-1]
+    network, mask = cast(nn.Module, observation.network), observation.mask
+    size, through = mask.shape[-1], offers_of(network).through
 
     def outputs(rows: Tensor) -> Tensor:
-        if hasattr(network, "through"):
-            return observation.texts.rows(rows).read_by(network.through, place, hidden[rows])
+        if through is not None:
+            return observation.texts.rows(rows).read_by(through, place, hidden[rows])
         return blocks_in(network)[layer](hidden[rows], mask[rows])
 
     text, zeroed = mask.nonzero().unbind(dim=-1)
