@@ -18,6 +18,7 @@ from attest.core.errors import AttestError, DisagreementError
 from attest.models.inputs import Inputs
 from attest.models.offers import offers_of
 from attest.models.prediction import predictions_of
+from attest.models.pretrained.told import told_by
 from attest.models.traits import traits_of
 
 STEPS = {
@@ -309,7 +310,7 @@ def _why(network: Any, tokens: Tensor, mask: Tensor) -> str:
         )
     different = "The evidence would be about a different model."
     config = getattr(getattr(network, "model", None), "config", None)
-    if getattr(config, "attn_logit_softcapping", None) is None:
+    if told_by(config).attn_logit_softcapping is None:
         return different
     return f"{different} SDPA ignores soft caps: model.set_attn_implementation('eager') keeps them."
 

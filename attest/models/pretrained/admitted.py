@@ -16,6 +16,7 @@ from attest.models.pretrained.crossing import CrossingNetwork
 from attest.models.pretrained.heads import MULTI_LABEL, REGRESSION, has_head, kind_of_model
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.plain import PlainNetwork
+from attest.models.pretrained.told import told_by
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -82,10 +83,10 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
     With cross-attention, tokens exchange information in the encoder, so only the hook points are checked.
     """
     name, calls, crosses = type(network.model).__name__, len(network.calls), isinstance(network, CrossingNetwork)
-    config = None if isinstance(network, PlainNetwork) else network.model.config.get_text_config()
-    layers = getattr(config, "num_hidden_layers", calls)
+    told = told_by(None if isinstance(network, PlainNetwork) else network.model.config.get_text_config())
+    layers = calls if told.num_hidden_layers is None else told.num_hidden_layers
     if calls != layers and not crosses:
-        kinds = ", ".join(dict.fromkeys(map(str, getattr(config, "layer_types", None) or ())))
+        kinds = ", ".join(dict.fromkeys(map(str, told.layer_types or ())))
         raise AttestError(
             f"{name} has {layers} layers{f' ({kinds})' if kinds else ''} and computes attention {calls} times in a forward "
             "pass; expected one computation of attention in each layer."

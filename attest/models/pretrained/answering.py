@@ -213,7 +213,7 @@ def written_by(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, promp
     Raises:
         AttestError: the model generates nothing.
     """
-    end = getattr(model.generation_config, "eos_token_id", None)  # one, several or none
+    end = model.generation_config.eos_token_id  # one, several or none
     ends = {*tokenizer.all_special_ids, *(end if isinstance(end, list) else [end])}
     cache, read, answer = DynamicCache(config=model.config), prompt, []
     for _ in range(most):

@@ -32,6 +32,7 @@ from attest.models.pretrained.adapters import SETTINGS, WEIGHTS, Adapter
 from attest.models.pretrained.folders import misfit, require_buildable, require_its_weights, require_no_pointer
 from attest.models.pretrained.heads import kind_saved
 from attest.models.pretrained.texts import require_fast, require_length
+from attest.models.pretrained.told import told_by
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 """The files from which a tokenizer is made; without any of them, transformers makes a tokenizer that knows no word."""
@@ -242,7 +243,7 @@ def _attention_of(config: Any) -> str | None:
 
     A model with soft caps needs ``eager``, because SDPA leaves soft caps out.
     """
-    return "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else None
+    return "eager" if told_by(config.get_text_config()).attn_logit_softcapping else None
 
 
 def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:

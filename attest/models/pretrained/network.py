@@ -26,6 +26,7 @@ from attest.models.pretrained.heads import kind_of_class
 from attest.models.pretrained.passing import ForwardPass
 from attest.models.pretrained.resuming import blocks_of, last_token_of
 from attest.models.pretrained.softmaxes import Softmaxes
+from attest.models.pretrained.told import told_by
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -308,14 +309,15 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     def _own_logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         options: dict[str, Any] = {"attention_mask": mask.long(), "return_dict": True} | inputs
-        config, padding = self.model.config.get_text_config(), padding_of(self.model)
-        if getattr(config, "use_cache", False):
+        config = self.model.config.get_text_config()
+        told = told_by(config)
+        if told.use_cache:
             options["use_cache"] = "past_key_values" in inputs
         try:
-            config.pad_token_id = self.padding if padding is None else padding
+            config.pad_token_id = self.padding if told.pad_token_id is None else told.pad_token_id
             return self._logits_in(self.model(**self._one_of_many(options)))
         finally:
-            config.pad_token_id = padding
+            config.pad_token_id = told.pad_token_id
 
     def _logits_in(self, output: Any) -> Tensor:
         return output.logits
@@ -338,9 +340,9 @@ class PretrainedNetwork(UniformPooling, nn.Module):
     @torch.no_grad()
     def _explore(self) -> None:
         model, name = self.model, type(self.model).__name__
-        if (getattr(model, "_tp_size", None) or 1) > 1:
+        if (model.tp_size or 1) > 1:
             raise AttestError(
-                f"the heads of {name} are spread over {model._tp_size} devices (tensor parallelism), so no process sees all "
+                f"the heads of {name} are spread over {model.tp_size} devices (tensor parallelism), so no process sees all "
                 "heads; expected the whole model on one device. Load the model without tp_plan."
             )
         tokens = self.some_tokens()
@@ -374,7 +376,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     def some_tokens(self) -> Tensor:
         """Return a short example text as token ids, int64 ``(1, T)``, with an end token if the model has one."""
-        end = getattr(self.model.config.get_text_config(), "eos_token_id", None)
+        end = told_by(self.model.config.get_text_config()).eos_token_id
         known = isinstance(end, int) and 0 <= end < len(self.embeddings.weight)
         return torch.tensor([[*self._plain_ids, end if known else self._plain_ids[0]]], device=self.model.device)
 
@@ -422,7 +424,7 @@ def _in_graph(part: nn.Module) -> Iterator[None]:
 
 def padding_of(model: "PreTrainedModel") -> int | None:
     """Return the padding token id of a model; None if it has none."""
-    return getattr(model.config.get_text_config(), "pad_token_id", None)
+    return told_by(model.config.get_text_config()).pad_token_id
 
 
 def embeddings_of(model: "PreTrainedModel") -> nn.Embedding:

@@ -58,8 +58,9 @@ def _exact(network: Resumable, blocks: Sequence[nn.Module], tokens: Tensor) -> b
     def look(block: nn.Module, arguments: tuple[Any, ...], output: Any) -> None:
         hidden, *others = (output or (None,)) if isinstance(output, tuple) else (output,)
         network.current.beside = (None,) * len(others) if isinstance(output, tuple) else None
-        if arguments and isinstance(hidden, Tensor) and hidden.shape == getattr(arguments[0], "shape", None):
-            seen.append((block, network.current.made, arguments[0]))
+        entered = arguments[0] if arguments else None
+        if isinstance(hidden, Tensor) and isinstance(entered, Tensor) and hidden.shape == entered.shape:
+            seen.append((block, network.current.made, entered))
 
     with hooked(blocks, look):
         clean = network.logits_of(mask, input_ids=tokens)

@@ -11,6 +11,7 @@ from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from attest.core.errors import AttestError
+from attest.models.pretrained.told import told_by
 
 WHOLE = 1 << 30
 """The tokens of a text of which none is cut: more than any text has, and the tokenizers count so far."""
@@ -22,9 +23,8 @@ def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) ->
     if not isinstance(model, PreTrainedModel):  # a module around one reads no more than it
         inside = (part for part in model.modules() if isinstance(part, PreTrainedModel))
         return min((longest_read(part, tokenizer) for part in inside), default=told)
-    config = model.config.get_text_config()
-    positions = getattr(config, "max_position_embeddings", None) or told
-    padding = getattr(config, "pad_token_id", None) or 0
+    config = told_by(model.config.get_text_config())
+    positions, padding = config.max_position_embeddings or told, config.pad_token_id or 0
     tables = [part for name, part in model.named_modules() if name.endswith("position_embeddings")]
     counts_from_padding = any(getattr(table, "padding_idx", None) is not None for table in tables)  # as in RoBERTa
     return min(int(positions) - (padding + 1 if counts_from_padding else 0), told)
@@ -67,9 +67,9 @@ def begun_once(tokenizer: Any, prompt: str) -> dict[str, Any]:
 
 def quoted_in(tokenizer: Any, texts: Sequence[Any]) -> str | None:
     """Return a sentence about the texts that contain special tokens, such as ``[SEP]``, as words; None if none does."""
-    if getattr(tokenizer, "split_special_tokens", False):
+    if tokenizer.split_special_tokens:
         return None
-    tokens = {*tokenizer.all_special_tokens} - {getattr(tokenizer, "unk_token", None)}
+    tokens = {*tokenizer.all_special_tokens} - {tokenizer.unk_token}
     found = [
         {token for part in ([text] if isinstance(text, str) else text) for token in tokens if token in part}
         for text in texts
@@ -113,7 +113,7 @@ def shown_tokens(tokenizer: Any, ids: Iterable[int]) -> list[str]:
     """
     numbers = list(ids)
     known = [token or "" for token in tokenizer.convert_ids_to_tokens(numbers)]
-    decoder = getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)
+    decoder = tokenizer.backend_tokenizer.decoder
     if "ByteLevel" not in str(decoder):
         return known
     added = tokenizer.added_tokens_decoder
@@ -175,6 +175,8 @@ class Encoder:
         self.cut = 0
         self.options: dict[str, Any] = {}
         """What the tokenizer is told besides the text."""
+        self.prompt: Any = None
+        """The ``Prompt`` around each text; None if texts are read as they are."""
 
     def __call__(self, text: Any) -> list[int]:
         """Return the token ids of a text with special tokens."""
