@@ -3,8 +3,9 @@
 Legend: B batch, T tokens.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -13,17 +14,26 @@ from torch.nn.utils.rnn import pad_sequence
 from attest.core.errors import AttestError
 from attest.core.labels import UNLABELLED
 
+if TYPE_CHECKING:
+    from attest.models.pretrained.texts import Encoder
+
 Batch = dict[str, Any]
 """``id`` int64 (B,), ``token_ids`` int64 (B, T), ``mask`` bool (B, T), True at real tokens; ``tokens``, the words of each
 text; and, where they are known, ``label`` int64 (B,) and ``special`` bool (B, T), True at tokens that are in every text, such
 as [CLS], which are then neither ranked nor erased."""
 Encode = Callable[[str], Sequence[int]]
-"""A function from a text to the ids of its tokens. That of a model of transformers has a method ``columns`` with the same ids
-and what else there is of each token, by the names that a batch has for it."""
+"""A function from a text to the ids of its tokens. That of a model of transformers is an ``Encoder``, whose method ``columns``
+returns the same ids and what else there is of each token, by the names that a batch has for it."""
 Words = Mapping[int, str] | Sequence[str]
 """The word of each token id."""
 PADDING = {"tags": UNLABELLED, "word": -1, "word_of_token": -1, "text_of_pair": -1}
 """The value behind the last token of a shorter text, where it is not 0."""
+
+
+def encoder_in(encode: Encode | None) -> "Encoder | None":
+    """Return what turns texts into token ids if it is the encoder of a model of transformers, which knows more, else None."""
+    library = sys.modules.get("attest.models.pretrained.texts")
+    return encode if library is not None and isinstance(encode, library.Encoder) else None
 
 
 def batches_of(
@@ -41,7 +51,7 @@ def batches_of(
     """
     given = list(data)
     several = all(isinstance(each, tuple | list) and all(isinstance(part, str) for part in each) for each in given)
-    if several and not hasattr(encode, "columns"):
+    if several and encoder_in(encode) is None:
         raise AttestError(
             "the texts are pairs of texts or lists of words; expected single texts, because no tokenizer is given. Give "
             'tokenizer=tokenizer for a model of transformers, or join the words: attest.trial(model, [" ".join(words) for '
@@ -73,9 +83,10 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, batch_size: int) -> I
             "function that turns a text into token ids). For example: encode=lambda text: [vocabulary[word] for word in "
             "text.split()]"
         )
-    read = getattr(encode, "columns", lambda text: {"token_ids": encode(text)})
+    encoder = encoder_in(encode)
+    read = [{"token_ids": encode(text)} if encoder is None else encoder.columns(text) for text in texts]
     encoded = [
-        {name: torch.as_tensor(column, dtype=torch.int64).flatten() for name, column in read(text).items()} for text in texts
+        {name: torch.as_tensor(column, dtype=torch.int64).flatten() for name, column in columns.items()} for columns in read
     ]
     lengths = [len(columns["token_ids"]) for columns in encoded]
     if empty := [place for place, text in enumerate(texts) if not lengths[place] or not all(map(str.strip, _parts(text)))]:

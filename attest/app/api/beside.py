@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from attest.app.api.batches import Batch, texts_of
+from attest.app.api.batches import Batch, encoder_in, texts_of
 from attest.app.api.given import Given
 from attest.core.errors import AttestError
 from attest.datamodules.instances import FIRST, SECOND, TEXTS, TOKENS, first_of
@@ -63,7 +63,8 @@ def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
             "explanations and rationales are matched to texts by position, but the batches have other ids; expected ids from "
             "0, in the order of the texts. Leave 'id' out of the batches."
         )
-    spaced_of = None if read.batched or read.tokenized else getattr(encode, "spaced_of", None)  # one of transformers has it
+    encoder = None if read.batched or read.tokenized else encoder_in(encode)
+    spaced_of = None if encoder is None else encoder.spaced_of
     return [Units(texts[row], read.items[row] if spaced_of else None, spaced_of) for row in range(len(texts))]
 
 

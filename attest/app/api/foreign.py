@@ -80,8 +80,8 @@ def plain(
     from attest.models.pretrained.plain import PlainNetwork
     from attest.models.pretrained.texts import Encoder
 
-    padding, masked = (getattr(tokenizer, name, None) for name in ("pad_token_id", "mask_token_id"))
     reads = None if tokenizer is None else Encoder(model, tokenizer)
+    padding, masked = (None, None) if tokenizer is None else (tokenizer.pad_token_id, tokenizer.mask_token_id)
     typed = reads is not None and encode is None and texts and reads.typed
     try:
         network = PlainNetwork(model, padding or 0, masked, typed)

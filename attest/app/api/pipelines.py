@@ -63,7 +63,7 @@ def require_own_answers(
     fits = mask.sum(dim=-1) <= window if window is not None else mask.sum(dim=-1) < encode.longest
     rows = [row for row, fit in enumerate(fits.tolist()) if fit or (window is None and CUTS & _settings(pipeline).keys())]
     rows = rows[-COMPARED:]  # the longest, which a setting cuts first
-    if hasattr(encode, "prompt"):
+    if encode.prompt is not None:
         for row in rows:
             require_own_prompt(pipeline, encode.prompt.about(texts[row]), tokens[row][mask[row]].tolist())
     elif rows:

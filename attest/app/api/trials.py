@@ -15,7 +15,7 @@ from torch import nn
 from attest.app.api import foreign
 from attest.app.api.admitted import Defendant, admitted
 from attest.app.api.asked import Experiments, Options, written
-from attest.app.api.batches import Batch, Encode, Words, attended
+from attest.app.api.batches import Batch, Encode, Words, attended, encoder_in
 from attest.app.api.cases import Batched
 from attest.app.api.explanations import TEXTS_COMPARED, Explanations, require_one_decision, signs_of, with_explanations
 from attest.app.api.given import Given, given, with_types
@@ -268,8 +268,8 @@ def _batched(defendant: Defendant, read: Given, options: Options) -> Batched:
     batches = with_types(batches, network)
     if defendant.adapted:
         batches = foreign.with_words(batches, encode, read.items)
-        if (tell := getattr(encode, "tell_of_cuts", None)) is not None:
-            tell(sum(len(batch["id"]) for batch in batches))
+        if (encoder := encoder_in(encode)) is not None:
+            encoder.tell_of_cuts(sum(len(batch["id"]) for batch in batches))
         if quoted := foreign.told_of_special_tokens(defendant.tokenizer, read.items):
             say(quoted)
     return case.asked(batches, read, encode)

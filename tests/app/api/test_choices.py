@@ -16,6 +16,7 @@ from attest.app.cli.main import main
 from attest.core.errors import AttestError
 from attest.core.kinds import CHOICE, CLASSES
 from attest.models.pretrained.network import Choices, PretrainedNetwork
+from attest.models.pretrained.texts import Encoder
 from attest.runs.kinds import kind_before, kind_in
 from tests.models.pretrained.tiny import ENCODERS, SMALL, TEXTS, WORDS
 
@@ -112,8 +113,11 @@ def test_texts_without_choices_are_refused(model, tokenizer, texts, snapshot):
     assert str(error.value) == snapshot
 
 
-class Letters:
+class Letters(Encoder):
     """Reads a pair of texts as one token each."""
+
+    def __init__(self):
+        pass
 
     def columns(self, pair):
         return {"token_ids": [2, *(4 + len(each) for each in pair), 3]}
