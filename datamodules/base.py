@@ -65,6 +65,10 @@ class TextDataModule(LightningDataModule):
 
     texts_are_public: ClassVar[bool] = False
     """Whether anybody may read the texts. Texts that are not public are sent to no logger unless the user asks for it."""
+    has_questions: ClassVar[bool] = False
+    """Whether each text has a question; then only networks that declare ``reads_questions`` can learn from the corpus."""
+    has_candidates: ClassVar[bool] = False
+    """Whether each passage names its possible answers."""
 
     def __init__(
         self,
@@ -127,8 +131,16 @@ class TextDataModule(LightningDataModule):
     @cached_property
     def corpus(self) -> Corpus:
         """Read the corpus at the first access and return it."""
-        for name in ("batch_size", "min_df", "max_words", "max_tokens", "texts", "num_workers"):
-            value, least = getattr(self, name), 0 if name == "num_workers" else 1
+        bounded = {
+            "batch_size": self.batch_size,
+            "min_df": self.min_df,
+            "max_words": self.max_words,
+            "max_tokens": self.max_tokens,
+            "texts": self.texts,
+            "num_workers": self.num_workers,
+        }
+        for name, value in bounded.items():
+            least = 0 if name == "num_workers" else 1
             if value is not None and value < least:
                 command = f"--data.init_args.{name}=<number>"
                 raise AttestError(f"`{name}` is {value}; expected a whole number from {least}. Type {command}")

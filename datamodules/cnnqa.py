@@ -52,7 +52,6 @@ class CnnQaDataModule(QuestionDataModule):
     texts_are_public = True
     folder = "cnn-qa"
     has_candidates = True
-    """Each passage names its possible answers."""
 
     def __init__(self, protocol: Literal["jw-paper"] = "jw-paper", **options: Any) -> None:
         super().__init__(**options)

@@ -68,8 +68,10 @@ def is_corpus(source: str) -> bool:
 
 def stored_corpora() -> dict[str, type[Any]]:
     """Return the DataModules of the corpora in files, by the value of ``DATA``; Lightning comes with them."""
+    from attest.datamodules.stored import StoredDataModule
+
     known = [getattr(datamodules, name) for name in datamodules.__all__]
-    by_folder = {getattr(each, "folder", ""): each for each in known}
+    by_folder = {each.folder: each for each in known if issubclass(each, StoredDataModule)}
     return {name: by_folder[name] for name in CATALOGUE}
 
 

@@ -123,11 +123,16 @@ def load_hub_split(
     return _with_names(rows) if names else rows.with_format("arrow")[:]
 
 
+def classes_of(feature: Any) -> list[str] | None:
+    """Return the class names of a column of classes, or of lists of classes, by its feature; None of any other column."""
+    return getattr(getattr(feature, "feature", feature), "names", None)
+
+
 def _with_names(rows: "datasets.Dataset") -> pa.Table:
     """Return the rows with class names instead of class numbers; -1 (no label) becomes null."""
     table = rows.with_format("arrow")[:]
     for index, (column, feature) in enumerate(rows.features.items()):
-        names = getattr(getattr(feature, "feature", feature), "names", None)  # a class, or a list of classes
+        names = classes_of(feature)
         if names is not None:
             values = [_named(value, names) for value in table[column].to_pylist()]
             table = table.set_column(index, column, pa.array(values))

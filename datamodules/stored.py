@@ -154,7 +154,6 @@ class QuestionDataModule(StoredDataModule):
     """
 
     has_questions = True
-    """Only networks that declare ``reads_questions`` can learn from this corpus."""
 
     def read(self) -> Corpus:
         if self.sentences or self.subwords is not None:

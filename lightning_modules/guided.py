@@ -11,10 +11,7 @@ from attest.lightning_modules.text_module import Batch
 
 
 class FixedAttention(DependentModule):
-    """A mixin for classifiers and taggers that use the attention of their base run's network."""
-
-    attention_is_given = True
-    """The parameters of its own attention learn nothing."""
+    """A mixin for classifiers and taggers that use the attention of their base run's network; their own learns nothing."""
 
     def training_step(self, batch: Batch, batch_idx: int) -> Any:
         with self._attending_as_base(batch):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from attest.runs.folder import YAML
+from attest.core.bounded_yaml import YAML
 from attest.runs.published_tables import AS_TYPED
 from tests.conftest import fresh_shell
 from tests.finished_runs import SMALL_RUN, only_folder

@@ -22,7 +22,7 @@ from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, Las
 from attest.callbacks.finite import EndAtOnce, FiniteLoss, StepSize
 from attest.callbacks.progress import Curves, EpochLines, EvidenceProgress, FirstBatches, terminal
 from attest.core.attention import Projection
-from attest.core.bounded_yaml import bounded
+from attest.core.bounded_yaml import YAML, bounded
 from attest.core.bounds import require_bounds, require_finite
 from attest.core.errors import AttestError, as_user_error, unknown_choice
 from attest.core.kinds import CLASSES, TAGS
@@ -31,6 +31,7 @@ from attest.core.spelled import spelled
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.experiments.registry import EXPERIMENTS
+from attest.lightning_modules.guided import FixedAttention
 from attest.models.traits import traits_of
 from attest.report.tracking.loggers import (
     ContinuedLog,
@@ -45,7 +46,7 @@ from attest.runs.belonging import keep_digests, outdated_tables, require_files
 from attest.runs.capabilities import declared
 from attest.runs.choices import plain_help
 from attest.runs.experiment_settings import is_own_class
-from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
+from attest.runs.folder import INSTANCES, MAPS, TAGGED, RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
 from attest.runs.shapes import RECORD
 from attest.runs.versions import environment, quieten
@@ -275,7 +276,7 @@ class ConfiguredRun(LightningCLI):
     def make(self) -> None:
         """Make the DataModule, the model and the Trainer; lock and prepare the folder of a run that will be trained."""
         try:
-            with expecting(self.record, str(getattr(self.made_from, "path", ""))):
+            with expecting(self.record, "" if self.made_from is None else str(self.made_from.path)):
                 super().instantiate_classes()
         except ValueError as error:
             raise as_user_error(error) or AttestError(f"the configuration cannot be built: {error}") from error
@@ -375,9 +376,11 @@ def require_work(trainer: Namespace, subcommand: str) -> None:
 
 def require_same_task(model: LightningModule, data: LightningDataModule) -> None:
     """Refuse a classifier for data with tags, and a tagger for data with labels."""
+    if not isinstance(data, TextDataModule):  # somebody's own data, which tell nothing
+        return
     _require_questions_read(getattr(model, "network", None), data)
-    learns, known = getattr(model, "predicts", None), getattr(data, "corpus", None)
-    if learns is None or known is None or known.train.has(learns):
+    learns = getattr(model, "predicts", None)
+    if learns is None or data.corpus.train.has(learns):
         return
     label, tag = "one label for each text", "one tag for each word"
     there, taught, suited = (tag, label, "tagger") if learns == "label" else (label, tag, "bilstm")
@@ -387,20 +390,19 @@ def require_same_task(model: LightningModule, data: LightningDataModule) -> None
     )
 
 
-def _require_questions_read(network: Any, data: LightningDataModule) -> None:
-    asked, reads = getattr(data, "has_questions", False), traits_of(network).reads_questions
+def _require_questions_read(network: Any, data: TextDataModule) -> None:
+    asked, reads, among = data.has_questions, traits_of(network).reads_questions, traits_of(network).among_candidates
     if asked and not reads:
         raise AttestError(
             f"the data have a question for each text, and {type(network).__name__} does not read questions; expected a "
             "network that reads questions. Add MODEL=question-bilstm to the command."
         )
-    named, among = getattr(data, "has_candidates", False), getattr(network, "among_candidates", False)
-    if asked and named is not among:
+    if asked and data.has_candidates is not among:
         there, expected = ("name", "that chooses among the named answers. Add RECIPE=jw-cnn-qa to the command")
         if among:
             there, expected = ("do not name", "that chooses among all answers. Leave RECIPE=jw-cnn-qa out")
         raise AttestError(f"the passages {there} the possible answers; expected a network {expected}, or choose another DATA.")
-    if reads and not asked and isinstance(data, TextDataModule):
+    if reads and not asked:
         raise AttestError(
             f"the data have no questions, and {type(network).__name__} reads a question for each text; expected a corpus with "
             "questions. Add DATA=babi-generated to the command, or choose another MODEL."
@@ -414,9 +416,8 @@ def _strategy_for(model: LightningModule, trainer: Trainer, typed: Any) -> str |
         trainer: the Trainer as it was asked for; Lightning chose DDP if it has several devices and no strategy was typed.
         typed: the strategy that was typed.
     """
-    given = getattr(model, "attention_is_given", False)
     idle = any(isinstance(part, Projection) and not part.reads_scores for part in model.modules())
-    unused = given or idle  # training leaves the scores unused
+    unused = isinstance(model, FixedAttention) or idle  # training leaves the scores unused
     if not unused or not isinstance(trainer.strategy, DDPStrategy) or not isinstance(typed, str) or "unused" in typed:
         return None
     return f"{'ddp' if typed == 'auto' else typed}_find_unused_parameters_true"

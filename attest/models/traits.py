@@ -22,6 +22,7 @@ class Traits:
         crosses: whether a decoder attends to the tokens of an encoder, and the explanation is this cross-attention.
         reads_in_decode: whether it finishes reading in ``decode``: ``encode`` returns embeddings, and ``decode`` the rest.
         reads_questions: whether it reads a question beside each text.
+        among_candidates: whether it chooses among the answers that a passage names.
         holds_a_model: whether it wraps a Transformer of somebody else, its attribute ``model``.
         goes_on: whether it can continue a forward pass from the layer where an intervention begins.
         reads_beside: the names of the columns that it reads beside token ids and mask, as in ``Inputs``.
@@ -37,6 +38,7 @@ class Traits:
     crosses: bool = False
     reads_in_decode: bool = False
     reads_questions: bool = False
+    among_candidates: bool = False
     holds_a_model: bool = False
     goes_on: bool = False
     reads_beside: tuple[str, ...] = ()

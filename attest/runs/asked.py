@@ -16,11 +16,10 @@ from typing import Any, Literal
 
 import yaml
 
-from attest.core.bounded_yaml import bounded
+from attest.core.bounded_yaml import YAML, bounded
 from attest.core.errors import AttestError
 from attest.runs.choices import CONFIG, CONFIG_FLAGS, choice_arguments, expand
 from attest.runs.experiment_settings import EXPERIMENTS, sized, spelled_plainly
-from attest.runs.folder import YAML
 
 
 @dataclass

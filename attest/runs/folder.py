@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from attest.core.bounded_yaml import bounded
+from attest.core.bounded_yaml import YAML, bounded
 from attest.core.errors import AttestError, chain, unwritable
 from attest.core.kinds import CLASSES, TAGS
 from attest.runs.experiment_settings import EXPERIMENTS, spelled_plainly
@@ -48,10 +48,6 @@ UNFINISHED = "unfinished"
 """The file that marks a folder as half written, until the folder is complete."""
 TEMPORARY = ".unfinished"
 """The end of the name of a file that is being written."""
-
-
-YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The reader of YAML, ten times as fast if the library was built with its part in C."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from attest.core.label_values import listed as plain_list
 from attest.core.labels import columns_named
 from attest.datamodules.instances import FIRST, HALF_CHARACTER, LABELS, SECOND, TAGS, TEXTS, TOKENS, first_of
 from attest.datamodules.notice import say, shortened, some
+from attest.datamodules.sources import classes_of
 from attest.models.traits import traits_of
 
 NO_CLASS = -1
@@ -196,7 +197,7 @@ class _Table:
     def classes(self, column: str | None) -> tuple[str, ...]:
         """Return the class names that the data set defines for a column; empty if it defines none."""
         feature = self._features.get(column) if column else None
-        return tuple(getattr(getattr(feature, "feature", feature), "names", None) or ())
+        return tuple(classes_of(feature) or ())
 
     def values(self, column: str) -> list[Any]:
         """Return a table column as a list of plain Python values."""

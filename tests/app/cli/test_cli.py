@@ -15,7 +15,7 @@ import torch
 from attest.app.cli.main import main
 from attest.app.configured import require_same_task
 from attest.core.errors import AttestError
-from attest.datamodules import BabiDataModule, PlantedDataModule
+from attest.datamodules import BabiDataModule, CnnQaDataModule, PlantedDataModule, TextDataModule
 from attest.datamodules.corpus import Documents
 from attest.report.summary import VERSION
 from attest.runs.belonging import TRAINED_WITH, keep_digests
@@ -201,7 +201,8 @@ def test_vectors_of_another_dimension_are_named_by_the_whole_command(tmp_path, c
     ("learns", "there", "model"), [("label", "tags", "tagger"), ("tags", "label", "bilstm"), ("label", "label", None)]
 )
 def test_a_model_of_another_task_than_the_data_is_named(learns, there, model):
-    data = SimpleNamespace(corpus=SimpleNamespace(train=Documents.of([0], [["a"]], **{there: [[0]]})))
+    data = TextDataModule()
+    data.corpus = SimpleNamespace(train=Documents.of([0], [["a"]], **{there: [[0]]}))
     with pytest.raises(AttestError, match=f"Add MODEL={model} to the command") if model else nullcontext():
         require_same_task(SimpleNamespace(predicts=learns), data)
 
@@ -217,7 +218,7 @@ def test_questions_and_networks_that_read_them_belong_together(refusal):
         require_same_task(reading, alone)
     with refusal():
         require_same_task(choosing, asked)
-    naming = SimpleNamespace(has_questions=True, has_candidates=True)
+    naming = CnnQaDataModule()
     with refusal():
         require_same_task(reading, naming)
     require_same_task(choosing, naming)
