@@ -34,7 +34,7 @@ INSIDE = "base_model.model."
 
 def model_inside(adapted: Any) -> nn.Module:
     """Return the model inside a ``PeftModel``, with its adapters still applied."""
-    named = getattr(adapted, "active_adapters", None) or list(adapted.peft_config)
+    named = adapted.active_adapters or list(adapted.peft_config)
     for name in named:
         _require_in_layers(type(adapted).__name__, adapted.peft_config[name])
     inside = adapted.get_base_model()
@@ -59,12 +59,16 @@ def model_inside(adapted: Any) -> nn.Module:
     return inside
 
 
+def _kind(settings: Any) -> str:
+    """Return the kind of an adapter, such as ``LORA``; peft keeps it as a member of its enumeration or as text."""
+    return str(getattr(settings.peft_type, "value", settings.peft_type))
+
+
 def _require_in_layers(name: str, settings: Any) -> None:
-    kind = getattr(settings.peft_type, "value", settings.peft_type)
     if settings.is_prompt_learning:
         raise AttestError(
-            f"{name} is a {kind} adapter, which adds virtual tokens that belong to no word of the text; expected an adapter "
-            "that changes the layers, such as LoRA."
+            f"{name} is a {_kind(settings)} adapter, which adds virtual tokens that belong to no word of the text; expected "
+            "an adapter that changes the layers, such as LoRA."
         )
     if getattr(settings, "alora_invocation_tokens", None):
         raise AttestError(
@@ -103,7 +107,7 @@ class Adapter:
         self.decides = TASKS.get(str(self.settings.task_type or ""))
         """What the adapted model decides, as in ``TASKS``; None if the adapter does not say."""
         _require_in_layers(name, self.settings)
-        kind = str(getattr(self.settings.peft_type, "value", self.settings.peft_type))
+        kind = _kind(self.settings)
         if kind not in IN_LAYERS:
             raise AttestError(f"{name} is a {kind} adapter; expected one of {', '.join(IN_LAYERS)}.")
         if getattr(self.settings, "megatron_config", None):  # peft would import the module that the file names
@@ -147,13 +151,13 @@ class Adapter:
 
     def _by_name(self, model: PreTrainedModel) -> None:
         """Put the names of the layers that the adapter has weights for in the place of a pattern in ``target_modules``."""
-        pattern = getattr(self.settings, "target_modules", None)
+        settings: Any = self.settings
+        pattern = settings.target_modules
         if not isinstance(pattern, str) or pattern == ALL_LINEAR:
             return
         layers, whole = {name for name, _ in model.named_modules()}, model.state_dict().keys()
         adapted = {name.removeprefix(INSIDE) for name in self._shapes()} - whole
         prefixes = ({name.rsplit(".", cut)[0] for cut in range(1, name.count(".") + 1)} & layers for name in adapted)
-        settings: Any = self.settings
         settings.target_modules = {max(each, key=len) for each in prefixes if each}
 
     def _shapes(self) -> dict[str, list[int]]:

@@ -58,8 +58,9 @@ def is_squashed(config: Any) -> bool:
 
     Cross-encoders of sentence-transformers name their activation function there; without one, the number is the logit.
     """
-    kept = getattr(config, "sentence_transformers", None) or {}
-    said = kept.get("activation_fn") or getattr(config, "sbert_ce_default_activation_function", None) or "Identity"
+    told = told_by(config)
+    kept = told.sentence_transformers or {}
+    said = kept.get("activation_fn") or told.sbert_ce_default_activation_function or "Identity"
     function = str(said).rpartition(".")[2]
     if function not in ("Identity", "Sigmoid"):
         raise AttestError(

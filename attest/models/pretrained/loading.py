@@ -163,7 +163,7 @@ def _config(name: str, called: str) -> Any:
         written = path / "config.json" if path.exists() else Path(str(cached_file(name, "config.json", **looked_for)))
         require_buildable(written)
         config = AutoConfig.from_pretrained(name, trust_remote_code=False, **looked_for)
-    if getattr(config, "auto_map", None):
+    if told_by(config).auto_map:
         raise AttestError(
             f"{called} needs Python code from its own folder (auto_map in its config.json), and Attest never runs such code; "
             "expected a model that is part of the library transformers."
@@ -175,7 +175,7 @@ def _require_safe_weights(name: str, config: Any) -> None:
     """Refuse a model whose weight index names files other than safetensors, since transformers would open these files."""
     index = _file(name, SAFE_WEIGHTS_INDEX_NAME)
     named = set() if index is None else {*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
-    named |= {getattr(config, "transformers_weights", None)} - {None}
+    named |= {told_by(config).transformers_weights} - {None}
     if other := sorted(file for file in map(str, named) if Path(file).name != file or not file.endswith(".safetensors")):
         raise AttestError(
             f"the index of {name} names the file of weights {other[0]}; expected files in the folder of the model that end in "

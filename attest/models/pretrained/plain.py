@@ -18,6 +18,7 @@ from attest.models.contract import require_no_chance
 from attest.models.observation import hooked
 from attest.models.prediction import OneNumber, kind_of
 from attest.models.pretrained.network import EXPECTED, LENGTH, UNREACHED, PretrainedNetwork
+from attest.models.pretrained.told import told_by
 
 GUIDE = "“Your own model” in the documentation shows one that works"
 SEVERAL = 8
@@ -137,7 +138,7 @@ def _half(tokens: Tensor) -> Tensor:
 def _require_one_class(model: nn.Module) -> None:
     for part in model.modules():
         config, name = getattr(part, "config", None), type(part).__name__
-        problem = getattr(config, "problem_type", None)
+        problem = told_by(config).problem_type
         number = name.endswith("ForSequenceClassification") and getattr(config, "num_labels", None) == 1
         if number or problem in ("multi_label_classification", "regression"):
             raise AttestError(

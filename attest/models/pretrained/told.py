@@ -1,9 +1,9 @@
-"""What the configuration of a model of transformers tells of its text part, read in one place.
+"""What the configuration of a model of transformers tells, read in one place.
 
-The library gives each architecture a configuration of its own, so none of these numbers stands in all of them.
+The library gives each architecture a configuration of its own, and people add to it, so none of this stands in all of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -19,6 +19,11 @@ class Told:
         use_cache: whether a decoder keeps keys and values of a pass.
         pad_token_id, eos_token_id: the ids of the tokens at padding and at the end.
         attn_logit_softcapping: where scores of attention are capped.
+        problem_type: ``regression``, ``single_label_classification`` or ``multi_label_classification``.
+        auto_map: the classes of somebody's own code, by what they are for.
+        transformers_weights: the file of the weights, if it has another name than usual.
+        sentence_transformers: what the library sentence-transformers keeps there.
+        sbert_ce_default_activation_function: the same library's activation function of a cross-encoder, in older versions.
     """
 
     max_position_embeddings: int | None = None
@@ -28,10 +33,15 @@ class Told:
     pad_token_id: int | None = None
     eos_token_id: int | list[int] | None = None
     attn_logit_softcapping: float | None = None
+    problem_type: str | None = None
+    auto_map: Mapping[str, Any] | None = None
+    transformers_weights: str | None = None
+    sentence_transformers: Mapping[str, Any] | None = None
+    sbert_ce_default_activation_function: str | None = None
 
 
 def told_by(config: Any) -> Told:
-    """Return what a configuration tells, such as ``model.config.get_text_config()``; None tells nothing.
+    """Return what a configuration tells: that of a model or of its text part; None tells nothing.
 
     >>> told_by(None).pad_token_id is None
     True
