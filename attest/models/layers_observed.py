@@ -133,10 +133,23 @@ class LayerObservation:
 
     def rows(self, index: Tensor) -> "LayerObservation":
         """Return the observation of the texts at the batch positions ``index``, int64 ``(R,)``, which may repeat."""
-        attention, inputs = ({layer: each[index] for layer, each in of.items()} for of in (self.attention, self.inputs))
-        by_text = {name: getattr(self, name) for name in ("ids", "tokens", "mask", "logits", "labels", "special", "words")}
-        chosen = {name: column[index] for name, column in by_text.items() if column is not None}
-        return replace(self, attention=attention, inputs=inputs, beside=self.texts.rows(index).beside, **chosen)
+
+        def chosen(column: Tensor | None) -> Tensor | None:
+            return None if column is None else column[index]
+
+        return replace(
+            self,
+            ids=self.ids[index],
+            tokens=self.tokens[index],
+            mask=self.mask[index],
+            attention={layer: weights[index] for layer, weights in self.attention.items()},
+            logits=self.logits[index],
+            labels=chosen(self.labels),
+            special=chosen(self.special),
+            inputs={layer: hidden[index] for layer, hidden in self.inputs.items()},
+            words=chosen(self.words),
+            beside=self.texts.rows(index).beside,
+        )
 
     def per_instance(self, values: Tensor, rows: Tensor | slice = slice(None)) -> Tensor:
         """Return one number for each text, ``(B,)``: ``values (B,)`` unchanged, or the means over tokens of ``(B, T)``.

@@ -24,8 +24,8 @@ def class_named(path: str) -> Any:
 
 def predicts(settings: Settings) -> str | None:
     """Return what a run predicts, ``label`` or ``tags``; None if the run cannot be a base run."""
-    module = class_named(settings["model"]["class_path"])
-    return None if hasattr(module, "take_base") else getattr(module, "predicts", None)
+    model = settings["model"]
+    return None if declared(model, "take_base", None) is not None else declared(model, "predicts", None)
 
 
 def declared(part: Settings, attribute: str, otherwise: Any = True) -> Any:
@@ -39,8 +39,7 @@ def attends_within(network: Any) -> bool:
         return any(map(attends_within, network))
     if not isinstance(network, dict):
         return False
-    path = network.get("class_path")
-    within = path is not None and getattr(class_named(path), "attends_within", False)
+    within = network.get("class_path") is not None and declared(network, "attends_within", False)
     return within or any(map(attends_within, network.values()))
 
 

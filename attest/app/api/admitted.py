@@ -112,8 +112,8 @@ def admitted(model: Any, tokenizer: Any, read: Given, options: Options) -> tuple
 
 def network_of(model: Any) -> nn.Module:
     """Return the network whose attention is tested: the model itself, or the ``network`` inside a LightningModule."""
-    inner = getattr(model, "network", None)
-    network = inner if isinstance(inner, nn.Module) and not all(hasattr(model, step) for step in STEPS) else model
+    inner = foreign.network_in(model)
+    network = model if inner is None or all(hasattr(model, step) for step in STEPS) else inner
     if not traits_of(network).pools_by_attention and not traits_of(network).attends_within:
         raise AttestError(
             f"{type(network).__name__} pools its hidden states by their mean, so it has no attention over the tokens of a "

@@ -73,7 +73,11 @@ class Options:
     @property
     def columns(self) -> dict[str, str]:
         """Return the columns of a table that were named, by option."""
-        named = {option: getattr(self, option) for option in ("text_column", "second_column", "label_column")}
+        named = {
+            "text_column": self.text_column,
+            "second_column": self.second_column,
+            "label_column": self.label_column,
+        }
         return {option: column for option, column in named.items() if column is not None}
 
 

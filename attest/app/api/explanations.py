@@ -113,8 +113,8 @@ def _called(name: str, function: Callable[..., Any], batches: Sequence[Batch], r
             values = function([read.items[row] for row in rows])
             lengths = None
         values = values.detach().cpu() if isinstance(values, Tensor) else values
-        if not hasattr(values, "__len__") or len(values) != len(rows):
-            there = len(values) if hasattr(values, "__len__") else type(values).__name__
+        there = len(values) if hasattr(values, "__len__") else type(values).__name__
+        if there != len(rows):
             raise AttestError(
                 f"the function {name!r} in explanations= returned {there} for a batch of {len(rows)} texts; expected one list "
                 "of numbers for each text."

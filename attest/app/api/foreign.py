@@ -65,9 +65,15 @@ def is_of_transformers(model: Any) -> bool:
     return library is not None and isinstance(model, library.PreTrainedModel)
 
 
+def network_in(model: Any) -> nn.Module | None:
+    """Return the ``network`` inside a LightningModule such as those of Attest; None if there is none."""
+    inner = getattr(model, "network", None)
+    return inner if isinstance(inner, nn.Module) else None
+
+
 def is_plain(model: Any) -> bool:
     """Return whether a model is a PyTorch module with ``forward``, but not an Attest network or a wrapper of one."""
-    steps = any(hasattr(model, step) for step in STEPS) or isinstance(getattr(model, "network", None), nn.Module)
+    steps = any(hasattr(model, step) for step in STEPS) or network_in(model) is not None
     return isinstance(model, nn.Module) and not steps and type(model).forward is not nn.Module.forward
 
 

@@ -59,7 +59,7 @@ class AttentionTrial(TrainerCallback):
         Raises:
             AttestError: the parameters are spread over processes, by FSDP or DeepSpeed.
         """
-        if getattr(trainer, "is_fsdp_enabled", False) or getattr(trainer, "is_deepspeed_enabled", False):
+        if trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
             raise AttestError(
                 "the Trainer spreads the parameters of the model over its processes (FSDP or DeepSpeed), so no process has "
                 "the whole model; expected a Trainer that keeps the whole model in each process. Save the model and "

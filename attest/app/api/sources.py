@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from attest.app.api.foreign import bare
+from attest.app.api.foreign import bare, is_of_transformers
 from attest.app.api.pipelines import pipeline_in, require_own_prompt
 from attest.app.api.trials import on_device
 from attest.core.bounds import require_bounds
@@ -95,7 +95,7 @@ def sources(
         from attest.models.pretrained.answering import Answer, written_by
         from attest.models.pretrained.texts import begun_once, longest_read, quoted_in, require_fast
     require_fast(tokenizer)
-    if getattr(model, "get_output_embeddings", lambda: None)() is None or model.config.is_encoder_decoder:
+    if not is_of_transformers(model) or model.get_output_embeddings() is None or model.config.is_encoder_decoder:
         raise AttestError(
             f"{type(model).__name__} does not continue a prompt; expected a causal language model, such as LlamaForCausalLM."
         )
@@ -244,7 +244,7 @@ def _in_template(tokenizer: Any, message: str, begins: int) -> tuple[str, int]:
     Args:
         begins: the character of the message at which the context begins.
     """
-    if not getattr(tokenizer, "chat_template", None):
+    if not tokenizer.chat_template:
         raise AttestError(
             "the tokenizer has no chat template (chat_template), so that it is not known how its model is told a message; "
             "expected the tokenizer of a chat model. Leave chat (--chat) out, or give the whole prompt: prompt= (--prompt)."
