@@ -18,7 +18,6 @@ from attest.core.measures import movement
 from attest.core.memory import by_rows, bytes_at_once
 from attest.models.inputs import Inputs
 from attest.models.observation import Observation, cached_per_batch, skips_long_texts
-from attest.models.offers import offers_of
 from attest.models.prediction import predictions_of
 from attest.models.variants import ACTIVATIONS, read_each
 
@@ -132,7 +131,7 @@ def predictions_without_each(observation: Observation) -> Tensor:
     """
     if observation.reach == 1:
         return observation.prediction.unsqueeze(1)
-    read = offers_of(observation.network).read_without_each
+    read = getattr(observation.network, "read_without_each", None)
     return _by_encoding(observation) if read is None or _fit_at_once(observation) else _by_reading(observation, read)
 
 

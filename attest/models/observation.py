@@ -35,7 +35,12 @@ Measured = TypeVar("Measured", Tensor, dict[str, Tensor])
 class Network(Protocol):
     """An ``nn.Module`` with the four steps ``encode``, ``score``, ``project`` and ``decode``, which Attest can evaluate.
 
-    A network may also offer the methods of ``attest.models.offers.Offers``, which experiments then use.
+    A network may also offer the methods of ``attest.models.offers.Offers``, which experiments then use, and
+
+    * ``read_without_each(tokens, mask) -> (B, T, T), (B, T, T, C)``, if ``decode`` is linear in weights that sum to 1: at
+      ``[b, v, t]``, the score and the logits of token t in text b without its token v; arbitrary but finite at t = v and at
+      padding. Without this method, each shortened text is encoded anew; so it is on an accelerator that has room for all of
+      them. It may be a property, which raises an ``AttributeError`` where scores are being changed.
     """
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:

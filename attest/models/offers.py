@@ -17,10 +17,6 @@ class Offers:
     Args:
         token_logits: ``(hidden) -> (B, T, C)``, if ``decode`` is linear in weights that sum to 1: counterfactual weights then
             cost O(T C) instead of O(T H), and the exact answers of E3 and E12 become possible.
-        read_without_each: ``(tokens, mask) -> (B, T, T), (B, T, T, C)``, if ``decode`` is linear in this way: at
-            ``[b, v, t]``, the score and the logits of token t in text b without its token v; arbitrary but finite at t = v and
-            at padding. Without this method, each shortened text is encoded anew; so it is on an accelerator that has room for
-            all of them.
         attention_parameters: ``() -> parameters``: those of ``score`` and ``project``.
         itself: ``(tokens, mask, **given) -> logits``: what a wrapped model says without hook points.
         deciding: ``(mask) -> (B, T)``: how much each token's last hidden state counts in the decision.
@@ -35,7 +31,6 @@ class Offers:
     """
 
     token_logits: Callable[[Tensor], Tensor] | None = None
-    read_without_each: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None
     attention_parameters: Callable[[], Iterable[nn.Parameter]] | None = None
     itself: Callable[..., Tensor] | None = None
     deciding: Callable[[Tensor], Tensor] | None = None

@@ -20,7 +20,7 @@ class Stacked(nn.Module):
 
 def test_a_network_offers_what_it_has_and_none_of_the_rest():
     said = {name for name, value in asdict(offers_of(PoolingClassifier(10, 2))).items() if value is not None}
-    assert said == {"token_logits", "read_without_each", "attention_parameters"}
+    assert said == {"token_logits", "attention_parameters"}
     assert offers_of(None) == Offers()
 
 

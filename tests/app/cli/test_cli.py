@@ -228,6 +228,7 @@ def test_questions_and_networks_that_read_them_belong_together(refusal):
 
 def test_models_and_data_of_other_people_are_taken():
     require_same_task(SimpleNamespace(), SimpleNamespace())
+    require_same_task(SimpleNamespace(predicts="label"), SimpleNamespace(corpus="mine"))
 
 
 @pytest.mark.parametrize("command", ["fit", "adversarial"])
