@@ -65,10 +65,10 @@ def callback_of(name: str, settings: Mapping[str, Any], model: LightningModule) 
     """
     if is_own_class(settings):
         own = instantiate_class((), dict(settings))
-        if getattr(own, "id", None) != name:
+        if (said := getattr(own, "id", None)) != name:
             raise AttestError(
-                f"experiments.{name} is {type(own).__name__}, whose id is {getattr(own, 'id', None)}; expected a callback for "
-                f"an experiment with this id. Call it {name} in its class, or name it experiments.{getattr(own, 'id', name)}."
+                f"experiments.{name} is {type(own).__name__}, whose id is {said}; expected a callback for an experiment with "
+                f"this id. Call it {name} in its class, or name it experiments.{said or name}."
             )
         return own
     make, known = _maker(name, model), {setting: _made(value) for setting, value in settings.items()}

@@ -63,8 +63,9 @@ class Evidence(Callback):
     id: str
     """E1, E2 and so on: file name, metric prefix, section of the report."""
 
-    experiment: ConfiguredExperiment | Callable[..., Columns]
-    """An experiment of the registry; or, as ``staticmethod``, a function of an observation, ``reads`` and ``options``."""
+    experiment: ConfiguredExperiment | Callable[..., Columns] | None = None
+    """An experiment of the registry; or, as ``staticmethod``, a function of an observation, ``reads`` and ``options``; or None
+    if the class defines ``measure``."""
 
     reads: Sequence[str] | None = None
     """The attributes of ``Context`` that a function is given; None: those that its parameters are named after."""
@@ -107,7 +108,7 @@ class Evidence(Callback):
         return self.asked is not None and self.asked.samples
 
     def _asked(self) -> ConfiguredExperiment | None:
-        own = getattr(self, "experiment", None)
+        own = self.experiment
         return own if own is None or isinstance(own, ConfiguredExperiment) else own_experiment(self.id, own, self.reads)
 
     @property

@@ -130,7 +130,7 @@ class EpochLines(Callback):
 
 def show_running(trainer: Trainer, identity: str, all_of_them: Sequence[str]) -> None:
     """Show the running experiment in the trainer's progress bar, if the bar is an ``EvidenceProgress``."""
-    bar = getattr(trainer, "progress_bar_callback", None)
+    bar = trainer.progress_bar_callback
     if isinstance(bar, EvidenceProgress):
         bar.name_experiment(identity, all_of_them.index(identity) + 1, len(all_of_them))
 

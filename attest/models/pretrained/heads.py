@@ -16,6 +16,11 @@ def has_head(name: str) -> bool:
     return name.endswith((*BY_ENDING,))
 
 
+def is_of_texts(name: str) -> bool:
+    """Return whether a class of models decides about a whole text, by its name."""
+    return name.endswith(TEXTS)
+
+
 def kind_of_class(name: str) -> Kind:
     """Return what a class of models decides, by its name."""
     return next((kind for ending, kind in BY_ENDING.items() if name.endswith(ending)), CLASSES)

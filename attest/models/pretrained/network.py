@@ -22,7 +22,7 @@ from attest.models.layers_observed import beginning_at
 from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
-from attest.models.pretrained.heads import kind_of_class
+from attest.models.pretrained.heads import is_of_texts, kind_of_class
 from attest.models.pretrained.passing import ForwardPass
 from attest.models.pretrained.resuming import blocks_of, last_token_of
 from attest.models.pretrained.softmaxes import Softmaxes
@@ -170,7 +170,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         told = self._with_types(input_ids=tokens.where(mask, self.padding), attention_mask=mask.long())
         told |= {name: values for name, values in given.items() if name in taken}
         reads_many = padding_of(self.model) is not None
-        if reads_many or not type(self.model).__name__.endswith("ForSequenceClassification"):
+        if reads_many or not is_of_texts(type(self.model).__name__):
             return self._asked(self._logits_in(self.model(**self._one_of_many(told), return_dict=True)), asked)
         alone = [self.model(**{name: each[row : row + 1, :length] for name, each in told.items()}, return_dict=True).logits
                  for row, length in enumerate(mask.sum(dim=-1).tolist())]  # fmt: skip

@@ -17,6 +17,7 @@ from attest.core.memory import in_evaluation_mode
 from attest.models.contract import require_no_chance
 from attest.models.observation import hooked
 from attest.models.prediction import OneNumber, kind_of
+from attest.models.pretrained.heads import MULTI_LABEL, REGRESSION, is_of_texts
 from attest.models.pretrained.network import EXPECTED, LENGTH, UNREACHED, PretrainedNetwork
 from attest.models.pretrained.told import told_by
 
@@ -137,10 +138,9 @@ def _half(tokens: Tensor) -> Tensor:
 
 def _require_one_class(model: nn.Module) -> None:
     for part in model.modules():
-        config, name = getattr(part, "config", None), type(part).__name__
-        problem = told_by(config).problem_type
-        number = name.endswith("ForSequenceClassification") and getattr(config, "num_labels", None) == 1
-        if number or problem in ("multi_label_classification", "regression"):
+        name, told = type(part).__name__, told_by(getattr(part, "config", None))
+        problem = told.problem_type
+        if (is_of_texts(name) and told.num_labels == 1) or problem in (MULTI_LABEL, REGRESSION):
             raise AttestError(
                 f"{type(model).__name__} contains a {name} that returns a number or several labels (problem_type {problem}), "
                 "which Attest can test only without the module around it; expected the inner model itself."

@@ -19,6 +19,7 @@ class Told:
         use_cache: whether a decoder keeps keys and values of a pass.
         pad_token_id, eos_token_id: the ids of the tokens at padding and at the end.
         attn_logit_softcapping: where scores of attention are capped.
+        num_labels: the number of classes, or of the numbers that a model returns.
         problem_type: ``regression``, ``single_label_classification`` or ``multi_label_classification``.
         auto_map: the classes of somebody's own code, by what they are for.
         transformers_weights: the file of the weights, if it has another name than usual.
@@ -33,6 +34,7 @@ class Told:
     pad_token_id: int | None = None
     eos_token_id: int | list[int] | None = None
     attn_logit_softcapping: float | None = None
+    num_labels: int | None = None
     problem_type: str | None = None
     auto_map: Mapping[str, Any] | None = None
     transformers_weights: str | None = None
