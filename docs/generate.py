@@ -57,7 +57,12 @@ def _section(spec: Spec) -> str:
 
 def _columns(spec: Spec) -> str:
     rows = [
-        (f"`{each.name}`", each.type, ", ".join(part for part in (_range(each), each.unit) if part), each.means)
+        (
+            f"`{each.name}`",
+            each.type,
+            ", ".join(part for part in (_range(each), each.unit) if part),
+            f"{each.only} only: {each.means}" if each.only else each.means,
+        )
         for each in spec.columns
         if not VARIANT.search(each.name)
     ]
@@ -76,8 +81,8 @@ def _range(column: Column) -> str:
 
 
 def _measures(spec: Spec) -> str:
-    shown = (measure for measure in spec.measures if not VARIANT.search(measure.column))
-    rows = [f"`{measure.column}` ({measure.title}{AGAINST[measure.suspicious]})" for measure in shown]
+    shown = (measure for measure in spec.measures if not VARIANT.search(measure.name))
+    rows = [f"`{measure.name}` ({measure.title}{AGAINST[measure.suspicious]})" for measure in shown]
     return f"In the report: {'; '.join(rows)}." if rows else ""
 
 

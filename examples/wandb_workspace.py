@@ -21,7 +21,7 @@ from wandb_workspaces.reports import v2 as panels
 
 from attest.callbacks.experiment import RUNNING
 from attest.experiments.registry import EXPERIMENTS, measures
-from attest.experiments.spec import Measure
+from attest.experiments.spec import Column
 from attest.report.findings import Findings
 from attest.report.page import illustrations
 from attest.report.summary import QUESTIONS, SCORES
@@ -98,7 +98,7 @@ def template(purpose: str, summary: Iterable[str], curves: Iterable[str], figure
 
 def _against_lambda(summary: set[str]) -> Section:
     """Return the section of adversaries, each a point over its λ and a line across λ and all that it reaches."""
-    shown = {f"E7/{measure.column}": measure for measure in EXPERIMENTS["E7"].measures}
+    shown = {f"E7/{measure.name}": measure for measure in EXPERIMENTS["E7"].measures}
     shown = {key: measure for key, measure in shown.items() if f"{key}/mean" in summary}
     if not shown:
         raise SystemExit("This run has no numbers of E7. Type the folder of an adversary: <run folder>/adversarial/<name>")
@@ -111,11 +111,11 @@ def _against_lambda(summary: set[str]) -> Section:
 def _many_runs(summary: set[str], curves: Sequence[str]) -> list[Section]:
     """Return sections that compare runs: the scores, then the first measure of every experiment."""
     first = {spec.id: spec.measures[0] for spec in EXPERIMENTS.values() if spec.measures}
-    reached = [*SCORES, *(f"{name}/{measure.column}/mean" for name, measure in first.items())]
+    reached = [*SCORES, *(f"{name}/{measure.name}/mean" for name, measure in first.items())]
     across = Panel("parallel", "Projection and what it reaches", tuple(key for key in reached if key in summary), PROJECTION)
     sections = [_training(summary, curves), Section("Projections", (across,))]
     for name, measure in first.items():
-        key = f"{name}/{measure.column}"
+        key = f"{name}/{measure.name}"
         if f"{key}/mean" in summary:
             panels = (
                 Panel("words", _description(name, {key: measure}), ()),
@@ -161,7 +161,7 @@ def _experiment(name: str, summary: set[str], curves: Sequence[str]) -> Section:
     return Section(f"{name}  {QUESTIONS.get(name, '')}".strip(), (*words, *bars, *lines))
 
 
-def _description(name: str, shown: Mapping[str, Measure]) -> str:
+def _description(name: str, shown: Mapping[str, Column]) -> str:
     """Return Markdown that says what an experiment does and how its numbers are read and misread."""
     spec = EXPERIMENTS[name]
     lines = [f"* **{measure.title}**: {measure.means} *{measure.misread}*" for measure in shown.values()]

@@ -1,14 +1,15 @@
 """E8: how good is the model if another function turns its scores into attention? (Drozdyuk et al., change of activation.)"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from torch import Tensor
 
 from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax
 from attest.core.measures import jensen_shannon, total_variation
 from attest.core.measures.numbers import number
-from attest.experiments.sink import SPARED, and_for_decoders, and_spared, spared
-from attest.experiments.spec import MOVES, Column, Means, Measure, OfNumbers, Row, Spec, TokenWeights
+from attest.experiments.sink import SPARED, and_for_decoders, columns_of_decoders
+from attest.experiments.spec import MOVES, Column, Means, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, rightly
 
 SHIPPED: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
@@ -84,30 +85,31 @@ def _swapped(name: str, label: str) -> TokenWeights:
     return TokenWeights(f"attention_{name}", f"Swapped to {label}", "attention", note, quotes, is_shown=is_another)
 
 
-def _accuracy(name: str, label: str) -> Measure:
-    return Measure(
-        f"correct_{name}",
-        f"accuracy under {label}",
-        f"Accuracy of the trained model with {label} in place of its projection.",
-        f"Only the projection changes: a model trained with {label} could do better.",
+CORRECT = Column.yes_or_no(
+    "correct_<projection>", "whether the decision with this projection, such as sparsemax, is right", type="bool"
+)
+TVD = Column.share("tvd_<projection>", "how far (TVD) the prediction moves with this projection, such as sparsemax")
+ACCURACIES = tuple(
+    replace(
+        CORRECT,
+        name=f"correct_{name}",
+        means=f"Accuracy of the trained model with {label} in place of its projection.",
+        title=f"accuracy under {label}",
+        misread=f"Only the projection changes: a model trained with {label} could do better.",
         beside=("as trained", "correct"),
     )
-
-
-def _movement(name: str, label: str) -> Measure:
-    return Measure(
-        f"moved_{name}",
-        f"movement under {label}, in σ",
-        f"For a model that returns one number: how far the number moves with {label} in place of its projection, {MOVES}.",
-        f"Only the projection changes: a model trained with {label} could return the same numbers.",
+    for name, label in NAMES.items()
+)
+MOVEMENTS = tuple(
+    replace(
+        TVD.moved(),
+        name=f"moved_{name}",
+        means=f"For a model that returns one number: how far the number moves with {label} in place of its projection, "
+        f"{MOVES}.",
+        title=f"movement under {label}, in σ",
+        misread=f"Only the projection changes: a model trained with {label} could return the same numbers.",
     )
-
-
-SWAPPED = (
-    Column.yes_or_no(
-        "correct_<projection>", "whether the decision with this projection, such as sparsemax, is right", type="bool"
-    ),
-    Column.share("tvd_<projection>", "how far (TVD) the prediction moves with this projection, such as sparsemax"),
+    for name, label in NAMES.items()
 )
 
 SPEC = Spec(
@@ -122,35 +124,34 @@ SPEC = Spec(
     "`correct_<projection>`.",
     columns=(
         Column.yes_or_no("correct", "whether the model decides rightly with its own projection, such as softmax", type="bool"),
-        Column.share("support", "share of tokens with a weight above 0"),
-        *and_for_decoders(SWAPPED, SPARED),
-        *and_for_decoders([SWAPPED[1].moved()], SPARED),
+        *and_for_decoders((CORRECT, TVD, TVD.moved()), SPARED),
+        *ACCURACIES,
+        *(
+            Column(
+                f"kept_{name}",
+                None,
+                f"Share of decisions that stay under {label}.",
+                type="bool",
+                only="texts without labels",
+                title=f"decisions kept under {label}",
+                misread=f"Only the projection changes: a model trained with {label} could decide otherwise.",
+            )
+            for name, label in NAMES.items()
+        ),
+        *columns_of_decoders(ACCURACIES, SPARED),
+        *and_for_decoders(MOVEMENTS, SPARED),
+        Column.share(
+            "support",
+            "Share of tokens (without padding) with an attention weight above 0.",
+            title="support of the attention",
+            misread="Even if few tokens get attention, many words may matter: each hidden state contains information from "
+            "neighbouring words.",
+        ),
         Column.nats("jsd_<projection>", "how far (JSD) attention moves with this projection, such as sparsemax"),
         Column.share(
             "support_<projection>", "share of tokens with an attention weight above 0 with this projection, such as sparsemax"
         ),
         Column.share("attention_<projection>", "attention under this projection", unit="sums to 1", type="list of float"),
-    ),
-    measures=(
-        *(_accuracy(name, label) for name, label in NAMES.items()),
-        *(
-            Measure(
-                f"kept_{name}",
-                f"decisions kept under {label}",
-                f"Share of decisions that stay under {label}.",
-                f"Only the projection changes: a model trained with {label} could decide otherwise.",
-            )
-            for name, label in NAMES.items()
-        ),
-        *(spared(_accuracy(name, label)) for name, label in NAMES.items()),
-        *and_spared(*(_movement(name, label) for name, label in NAMES.items())),
-        Measure(
-            "support",
-            "support of the attention",
-            "Share of tokens (without padding) with an attention weight above 0.",
-            "Even if few tokens get attention, many words may matter: each hidden state contains information from "
-            "neighbouring words.",
-        ),
     ),
     answer=_answer,
     weights=tuple(_swapped(name, label) for name, label in NAMES.items()),

@@ -9,7 +9,7 @@ from attest.core.measures import probabilities, total_variation
 from attest.core.measures.numbers import number
 from attest.experiments.adversarial_search import largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversaries
-from attest.experiments.spec import LN2, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
+from attest.experiments.spec import LN2, Column, Drawing, Means, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, skips_long_texts
 
 
@@ -91,43 +91,40 @@ SPEC = Spec(
     about="states",
     cost="quadratic in T for the exact answer; 500 gradient steps for the search",
     columns=(
-        Column.nats("jsd_search", "largest JSD found by gradient search if the prediction moves by TVD ≤ 0.01"),
-        Column.nats("jsd_search_filter", "largest JSD found by gradient search if the prediction moves by TVD ≤ 0.05"),
         Column.nats(
-            "jsd_exact", "two classes and a linear decoder only: exact largest JSD if the prediction moves by TVD ≤ 0.01"
+            "jsd_exact",
+            "The largest Jensen-Shannon divergence between the model's attention and another attention that moves the "
+            "prediction by at most 0.01; at most ln 2 = 0.693. A large JSD says that very different attention gives nearly "
+            "the same prediction.",
+            only="two classes and a linear decoder",
+            title="ε-max JSD, exact",
+            misread="Training might never produce the most different attention, so the model's own attention may still "
+            "explain the prediction.",
+            suspicious="high",
+            short=("ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
+        ),
+        Column.nats(
+            "jsd_search",
+            "A gradient search from five starts looks for the most different attention (JSD) that moves the prediction by at "
+            "most 0.01. The JSD that the gradient search finds is a lower bound of the largest possible JSD.",
+            title="ε-max JSD, by search",
+            misread="A small JSD may mean only that the gradient search failed: very different attention with the same "
+            "prediction may still exist.",
+            suspicious="high",
+        ),
+        Column.nats(
+            "jsd_search_filter",
+            "The largest JSD from the model's attention that a gradient search finds if the prediction may move by 0.05, as "
+            "in the code of Jain & Wallace (2019).",
+            title="ε-max JSD, found by search with ε = 0.05",
+            misread="The JSD found by search with ε = 0.05 may exceed the exact JSD for ε = 0.01, because the prediction may "
+            "move further.",
+            suspicious="high",
         ),
         Column.nats("jsd_exact_filter", "exact largest JSD from the model's attention if the prediction moves by TVD ≤ 0.05"),
         Column.share("tvd_exact", "how far (TVD) the prediction moves with the attention in `adversary`"),
         Column.share("adversary", "the attention whose JSD is `jsd_exact`", unit="sums to 1", type="list of float"),
         Column.share("max_attention", "the largest weight"),
-    ),
-    measures=(
-        Measure.high(
-            "jsd_exact",
-            "ε-max JSD, exact",
-            "The largest Jensen-Shannon divergence between the model's attention and another attention that moves the "
-            "prediction by at most 0.01; at most ln 2 = 0.693. A large JSD says that very different attention gives nearly "
-            "the same prediction.",
-            "Training might never produce the most different attention, so the model's own attention may still explain the "
-            "prediction.",
-            short=("ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
-        ),
-        Measure.high(
-            "jsd_search",
-            "ε-max JSD, by search",
-            "A gradient search from five starts looks for the most different attention (JSD) that moves the prediction by at "
-            "most 0.01. The JSD that the gradient search finds is a lower bound of the largest possible JSD.",
-            "A small JSD may mean only that the gradient search failed: very different attention with the same prediction "
-            "may still exist.",
-        ),
-        Measure.high(
-            "jsd_search_filter",
-            "ε-max JSD, found by search with ε = 0.05",
-            "The largest JSD from the model's attention that a gradient search finds if the prediction may move by 0.05, as "
-            "in the code of Jain & Wallace (2019).",
-            "The JSD found by search with ε = 0.05 may exceed the exact JSD for ε = 0.01, because the prediction may move "
-            "further.",
-        ),
     ),
     answer=_answer,
     weights=(TokenWeights("adversary", "Another attention, same prediction", "adversary", _note, ("jsd_exact", "tvd_exact")),),

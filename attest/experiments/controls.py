@@ -7,17 +7,14 @@ has the loss of E7. (Wiegreffe & Pinter 2019; Meister et al. 2021; Yang.)
 
 from dataclasses import replace
 
-from attest.experiments.spec import Column, Measure, Spec
+from attest.experiments.spec import Column, Spec
 
-TVD = Column.share("tvd", "TVD of this run's prediction from the base run's prediction")
 SAME = Column.yes_or_no(
-    "same", "whether this run and its base run decide alike; for taggers: share of equal tags", type="bool"
-)
-DECISIONS = Measure(
     "same",
-    "decisions as in the base run",
     "Share of texts (for taggers: of tokens) for which this run and the base run decide alike.",
-    "Most texts are easy to decide: compare with how often a model with uniform attention decides like the base run.",
+    type="bool",
+    title="decisions as in the base run",
+    misread="Most texts are easy to decide: compare with how often a model with uniform attention decides like the base run.",
 )
 ONLY_STABLE = "A small JSD shows that training is stable, not that attention explains."
 
@@ -47,25 +44,22 @@ SEEDS = Spec(
         "and their means over seeds, such as `jsd`."
     ),
     columns=(
-        Column.nats("jsd", "JSD between the attention of this seed and of other seeds"),
         Column.nats(
-            "jsd_matched", "taggers only: JSD of attention, each head with its best match in the model of the other seed"
-        ),
-    ),
-    measures=(
-        Measure.high(
             "jsd",
-            "JSD between seeds",
             "Distance (JSD) between the attention of two models that differ only in the seed: the baseline for all other "
             "distances.",
-            ONLY_STABLE,
+            title="JSD between seeds",
+            misread=ONLY_STABLE,
+            suspicious="high",
         ),
-        Measure.high(
+        Column.nats(
             "jsd_matched",
-            "JSD between the attention of two seeds, best-matching heads",
             "The JSD of attention if each head is compared with its best match in the model of the other seed. Heads of a "
             "layer have no fixed order.",
-            ONLY_STABLE,
+            only="taggers",
+            title="JSD between the attention of two seeds, best-matching heads",
+            misread=ONLY_STABLE,
+            suspicious="high",
         ),
     ),
 )
@@ -80,16 +74,15 @@ GUIDES = Spec(
     cost="one training",
     needs="controls",
     about_columns="Guided runs in `guides/<name>/` of their base's folder have the columns of E7.",
-    columns=(replace(TVD, means="TVD of the guided model's prediction from the base run's prediction"), SAME),
-    measures=(
-        Measure(
+    columns=(
+        Column.share(
             "tvd",
-            "TVD from the base run's predictions",
             "Distance (TVD) between the predictions of the base run and of a model that must use given attention weights.",
-            "A weak model has a large TVD from the base run with any attention: compare with the TVD of a model with uniform "
-            "attention.",
+            title="TVD from the base run's predictions",
+            misread="A weak model has a large TVD from the base run with any attention: compare with the TVD of a model with "
+            "uniform attention.",
         ),
-        DECISIONS,
+        SAME,
     ),
 )
 
@@ -107,80 +100,70 @@ ADVERSARIES = Spec(
         "of attention also over heads."
     ),
     columns=(
-        TVD,
-        SAME,
-        Column.nats("jsd", "JSD between the attention of this run and of its base run"),
+        Column.nats(
+            "jsd",
+            "Distance (JSD) between the attention of the adversary and of the base run, which predict alike; at most ln 2 = "
+            "0.693.",
+            title="JSD from the base run's attention",
+            misread="Models that differ only in the seed also differ in attention (E5): only a JSD above the JSD between "
+            "seeds is due to the adversary.",
+            suspicious="high",
+        ),
+        Column.nats(
+            "jsd_matched",
+            "The JSD of attention if each head is compared with its best match in the base run.",
+            only="taggers",
+            title="JSD from the base run's attention, best-matching heads",
+            misread="If heads were not matched, the JSD of attention would grow when two heads swap places, although the "
+            "model would predict the same.",
+            suspicious="high",
+        ),
         Column.at_least_0(
             "kl",
-            "KL divergence of this run's attention from the base run's; undefined if the base run gives a token no attention",
+            "The Kullback-Leibler divergence of the adversary's attention from the base run's attention; undefined if the "
+            "base run gives a token no attention.",
             unit="nats",
+            title="KL divergence from the base run's attention",
+            misread="The KL divergence has no upper bound: one token with almost no attention in the base run may dominate "
+            "it.",
+            suspicious="high",
         ),
         Column.at_least_0(
             "kl_mean",
-            "the same KL divergence as a mean over the entries of a row of attention, which is `kl` divided by the number of "
-            "tokens that a row may attend to: the scale that Yang 2020 may use; undefined where `kl` is",
+            "The KL divergence of a row of attention, divided by the number of tokens that the row may attend to: the scale "
+            "that Yang 2020 may use. It is undefined where the KL divergence is.",
             unit="nats per token",
+            title="KL divergence from the base run's attention, mean over entries",
+            misread="The same change of attention has a smaller mean in a longer text: compare means over entries only on "
+            "the same texts.",
+            suspicious="high",
         ),
         Column.correlation(
             "tau",
-            "Kendall's τ-b between the attention of this run and of its base run: whether both rank the tokens alike; for "
-            "taggers the mean over the rows of all heads. Rows in which one of them gives all tokens the same weight are left "
-            "out",
+            "Kendall's τ-b of the two attentions: 1 if they rank the tokens alike, 0 if the rankings are unrelated. For "
+            "taggers it is the mean over the rows of all heads. Rows in which one of the two gives all tokens the same "
+            "weight are left out.",
+            title="τ between the rankings of this run's and of the base run's attention",
+            misread="Attention can move far without another ranking, and small weights can change places although little "
+            "attention moves: compare with the JSD.",
+            suspicious="low",
         ),
-        Column.share("max_attention", "the largest weight of the base run's attention"),
-        Column.nats("jsd_matched", "taggers only: JSD of attention, each head with its best match in the base run"),
-        Column.at_least_0("nll", "taggers only: negative log-likelihood of the tags that the base run predicts", unit="nats"),
-    ),
-    measures=(
-        Measure.high(
-            "jsd",
-            "JSD from the base run's attention",
-            "Distance (JSD) between the attention of the adversary and of the base run, which predict alike; at most ln 2 = "
-            "0.693.",
-            "Models that differ only in the seed also differ in attention (E5): only a JSD above the JSD between seeds is "
-            "due to the adversary.",
-        ),
-        Measure.high(
-            "jsd_matched",
-            "JSD from the base run's attention, best-matching heads",
-            "The JSD of attention if each head is compared with its best match in the base run.",
-            "If heads were not matched, the JSD of attention would grow when two heads swap places, although the model would "
-            "predict the same.",
-        ),
-        Measure.high(
-            "kl",
-            "KL divergence from the base run's attention",
-            "The Kullback-Leibler divergence of the adversary's attention from the base run's attention.",
-            "The KL divergence has no upper bound: one token with almost no attention in the base run may dominate it.",
-        ),
-        Measure.high(
-            "kl_mean",
-            "KL divergence from the base run's attention, mean over entries",
-            "The KL divergence of a row of attention, divided by the number of tokens that the row may attend to: the scale "
-            "that Yang 2020 may use.",
-            "The same change of attention has a smaller mean in a longer text: compare means over entries only on the same "
-            "texts.",
-        ),
-        Measure.low(
-            "tau",
-            "τ between the rankings of this run's and of the base run's attention",
-            "Kendall's τ-b of the two attentions: 1 if they rank the tokens alike, 0 if the rankings are unrelated.",
-            "Attention can move far without another ranking, and small weights can change places although little attention "
-            "moves: compare with the JSD.",
-        ),
-        Measure(
+        Column.share(
             "tvd",
-            "TVD from the base run's predictions",
             "Distance (TVD, 0 to 1) between the predictions of the adversary and of the base run.",
-            "A small mean TVD can hide texts on which the adversary decides differently from the base run.",
+            title="TVD from the base run's predictions",
+            misread="A small mean TVD can hide texts on which the adversary decides differently from the base run.",
         ),
-        Measure(
+        Column.at_least_0(
             "nll",
-            "NLL of the base run's tags",
             "Negative log-likelihood, under the adversary, of the tags that the base run predicts, in nats per token.",
-            "The adversary's NLL has no upper bound: compare it with the NLL of the same tags under the base run.",
+            unit="nats",
+            only="taggers",
+            title="NLL of the base run's tags",
+            misread="The adversary's NLL has no upper bound: compare it with the NLL of the same tags under the base run.",
         ),
-        replace(DECISIONS, misread="Any model of the same accuracy decides most texts alike."),
+        replace(SAME, misread="Any model of the same accuracy decides most texts alike."),
+        Column.share("max_attention", "the largest weight of the base run's attention"),
     ),
 )
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from attest.core.measures import probabilities
 from attest.core.randomness import random_order
 from attest.experiments.erasure.outcomes import left_after_each
-from attest.experiments.spec import Column, Drawing, Means, Measure, Spec
+from attest.experiments.spec import Column, Drawing, Means, Spec
 from attest.models.observation import Observation, cached_per_batch
 
 
@@ -174,7 +174,34 @@ SPEC = Spec(
     columns=(
         Column.share("fraction_<order>", "weights set to zero until the decision flips, as a share of the tokens"),
         Column.share("fraction_common_<order>", "`fraction_<order>` if the decision flips in every order of erasing"),
-        Column.yes_or_no("flips_in_every_order", "whether the decision flips in every order of erasing, also in random order"),
+        Column.yes_or_no(
+            "flips_in_every_order",
+            "Share of texts whose decision flips in every tested order of erasing attention weights. The next two rows are "
+            "means over the texts whose decision flips in every tested order of erasing attention weights.",
+            title="flips in every order of erasing weights",
+            misread="The next two rows leave out decisions that do not flip in at least one tested order, often the most "
+            "confident decisions.",
+        ),
+        Column.share(
+            "fraction_common_attention",
+            "Share of the attention weights that are set to 0, largest first, until the decision flips. The share of erased "
+            "weights is a mean over the texts whose decision flips in every order of erasing.",
+            title="weights erased until the decision flips",
+            misread="Setting attention weights to 0 leaves the hidden states unchanged: they still contain information from "
+            "the erased tokens.",
+            suspicious="high",
+            beside=("in random order, on the same texts", "fraction_common_random"),
+            short=("erased", "Share of weights erased by attention until the decision flips (E12)."),
+            of_texts="fraction_attention",
+        ),
+        Column.share(
+            "fraction_common_minimum",
+            "Smallest share of the attention weights whose erasure flips the decision. The share of erased weights is a mean "
+            "over the texts whose decision flips in every order of erasing.",
+            title="smallest set of weights that flips the decision",
+            misread="Erasing the smallest set is enough to change the decision, but the model need not have used exactly "
+            "this set.",
+        ),
         Column.share(
             "fraction_support_<order>", "share of the non-zero weights that are set to zero until the decision flips"
         ),
@@ -182,34 +209,6 @@ SPEC = Spec(
             "excess_<order>",
             "number of non-zero weights set to zero until the decision flips, minus the smallest possible number",
             unit="tokens",
-        ),
-    ),
-    measures=(
-        Measure(
-            "flips_in_every_order",
-            "flips in every order of erasing weights",
-            "Share of texts whose decision flips in every tested order of erasing attention weights. The next two rows are "
-            "means over the texts whose decision flips in every tested order of erasing attention weights.",
-            "The next two rows leave out decisions that do not flip in at least one tested order, often the most confident "
-            "decisions.",
-        ),
-        Measure.high(
-            "fraction_common_attention",
-            "weights erased until the decision flips",
-            "Share of the attention weights that are set to 0, largest first, until the decision flips. The share of erased "
-            "weights is a mean over the texts whose decision flips in every order of erasing.",
-            "Setting attention weights to 0 leaves the hidden states unchanged: they still contain information from the "
-            "erased tokens.",
-            beside=("in random order, on the same texts", "fraction_common_random"),
-            short=("erased", "Share of weights erased by attention until the decision flips (E12)."),
-            of_texts="fraction_attention",
-        ),
-        Measure(
-            "fraction_common_minimum",
-            "smallest set of weights that flips the decision",
-            "Smallest share of the attention weights whose erasure flips the decision. The share of erased weights is a mean "
-            "over the texts whose decision flips in every order of erasing.",
-            "Erasing the smallest set is enough to change the decision, but the model need not have used exactly this set.",
         ),
     ),
     answer=_answer,

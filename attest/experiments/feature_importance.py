@@ -16,8 +16,8 @@ from attest.experiments.importance import (
     leave_one_out_hidden_renormalised,
     leave_one_out_inputs,
 )
-from attest.experiments.sink import LEFT_OUT, WITHOUT, columns_of_decoders, has_sinks, left_out, tokens_that_are_sinks
-from attest.experiments.spec import MOVES, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
+from attest.experiments.sink import LEFT_OUT, WITHOUT, columns_of_decoders, has_sinks, tokens_that_are_sinks
+from attest.experiments.spec import MOVES, Column, Drawing, Means, OfNumbers, Row, Spec, TokenWeights
 from attest.experiments.words import agreement_over_words
 from attest.models.observation import Observation
 from attest.models.traits import traits_of
@@ -176,37 +176,41 @@ def _importance(name: str, title: str, in_detail: bool = False) -> TokenWeights:
 
 
 BETWEEN = ("gradient × input with leave-one-out", "tau_gradient_and_leave_one_out")
-CONCORDANT_BETWEEN = (BETWEEN[0], "concordant_gradient_and_leave_one_out")
-TAU_GRADIENT = Measure.low(
+AGREEING_BETWEEN = (BETWEEN[0], "concordant_gradient_and_leave_one_out")
+PAIRS = "Two rankings can order most pairs of tokens alike and still begin with different tokens."
+TAU = Column.correlation("tau_<importance>", "Kendall's τ-b of attention and importance")
+CONCORDANT = Column.share(
+    "concordant_<importance>", "share of untied token pairs that attention and importance order alike; 0.5 by chance"
+)
+TAU_GRADIENT = Column.correlation(
     "tau_gradient_inputs",
-    "τ-b of attention and gradient × input",
     "Do attention and |⟨∂ŷ/∂e, e⟩| (gradient × input at constant attention) rank the tokens alike? 1: the same ranking; 0: "
     "no relation. A high τ-b supports the claim that attention shows importance; a low τ-b alone does not refute this claim.",
-    "Gradients are one measure of importance, not the truth.",
+    title="τ-b of attention and gradient × input",
+    misread="Gradients are one measure of importance, not the truth.",
+    suspicious="low",
     beside=BETWEEN,
     short=("τ gradient", "τ-b of attention and gradient × input, -1 to 1 (E1)."),
 )
-
-TAU_LEAVE_ONE_OUT = Measure.low(
+TAU_LEAVE_ONE_OUT = Column.correlation(
     "tau_leave_one_out_inputs",
-    "τ-b of attention and leave-one-out",
     "Do attention and leave-one-out (how far the prediction moves without each token) rank the tokens alike?",
-    "The model was not trained on shortened texts. If a token occurs twice in a text, removing one of the two may change "
-    "nothing.",
+    title="τ-b of attention and leave-one-out",
+    misread="The model was not trained on shortened texts. If a token occurs twice in a text, removing one of the two may "
+    "change nothing.",
+    suspicious="low",
     beside=BETWEEN,
     short=("τ leave-one-out", "τ-b of attention and leave-one-out, -1 to 1 (E1)."),
 )
-
-AGREEMENT = (
-    Column.correlation("tau_<importance>", "Kendall's τ-b of attention and importance"),
-    Column.share(
-        "concordant_<importance>", "share of untied token pairs that attention and importance order alike; 0.5 by chance"
-    ),
-    Column.correlation("tau_gradient_and_leave_one_out", "τ-b of gradient × input and leave-one-out of inputs"),
-    Column.share(
-        "concordant_gradient_and_leave_one_out",
-        "share of untied token pairs that gradient × input and leave-one-out order alike",
-    ),
+TAU_BETWEEN = Column.correlation(
+    BETWEEN[1],
+    "How well do gradient × input and leave-one-out of inputs agree? Attention can hardly agree better with gradient × input "
+    "or with leave-one-out than these two agree with each other.",
+    title="τ-b of gradient × input and leave-one-out",
+    misread="If gradient × input and leave-one-out disagree, we do not know which of the two is wrong.",
+)
+CONCORDANT_BETWEEN = Column.share(
+    AGREEING_BETWEEN[1], "share of untied token pairs that gradient × input and leave-one-out order alike"
 )
 
 SPEC = Spec(
@@ -223,101 +227,112 @@ SPEC = Spec(
     "column ranks special tokens or the token at which a Transformer decides.",
     columns=(
         Column.at_least_0("<importance>", "importance of each token", type="list of float"),
-        *AGREEMENT,
+        TAU,
+        TAU_GRADIENT,
+        Column.correlation(
+            "tau_gradient_norm_inputs",
+            "Do attention and ‖∂ŷ/∂e‖, where the gradient also flows through attention, rank the tokens alike?",
+            title="τ-b of attention and gradient norm",
+            misread="A gradient norm says how sensitive the prediction is to a token, not which class the token supports.",
+            suspicious="low",
+        ),
+        Column.correlation(
+            "tau_gradient_norm_hidden",
+            "Do attention and gradient norms rank the hidden states alike? If the τ-b for hidden states is high and the τ-b "
+            "for inputs is low, attention shows which states matter, not which words.",
+            title="τ-b of attention and gradient norm, hidden states",
+            misread="A hidden state also contains information from neighbouring tokens: it does not describe its own word "
+            "alone.",
+            suspicious="low",
+        ),
+        TAU_LEAVE_ONE_OUT,
+        Column.correlation(
+            "tau_words_leave_one_out_inputs",
+            "Do attention and leave-one-out rank whole words alike? The attention of a word is the sum of the attention of "
+            "its subwords; leave-one-out removes the whole word.",
+            only="texts in subwords",
+            title="τ-b of attention and leave-one-out, whole words",
+            misread="The model was not trained on texts in which a word is missing.",
+            suspicious="low",
+        ),
+        Column.correlation(
+            "tau_leave_one_out_hidden",
+            "Do attention and leave-one-out rank hidden states alike? The model encodes the whole text, and then attention "
+            "leaves out one hidden state.",
+            title="τ-b of attention and leave-one-out, hidden states",
+            misread="The other hidden states were computed from the whole text: they still contain information from the "
+            "missing token.",
+            suspicious="low",
+        ),
+        TAU_BETWEEN,
+        CONCORDANT,
+        Column.share(
+            "concordant_gradient_inputs",
+            "Share of token pairs that attention and gradient × input rank alike, ties left out; 0.5 by chance. Sparse "
+            "attention leaves few pairs of tokens to compare, because all tokens without attention are tied.",
+            title="agreeing token pairs, attention and gradient × input",
+            misread=PAIRS,
+            suspicious="low",
+            beside=AGREEING_BETWEEN,
+        ),
+        Column.share(
+            "concordant_leave_one_out_inputs",
+            "Share of token pairs that attention and leave-one-out rank alike, ties left out; 0.5 by chance.",
+            title="agreeing token pairs, attention and leave-one-out",
+            misread=PAIRS,
+            suspicious="low",
+            beside=AGREEING_BETWEEN,
+        ),
+        CONCORDANT_BETWEEN,
+        Column.share("mass_<importance>", "share of attention on tokens with at least half of the largest importance"),
+        Column.share(
+            "mass_leave_one_out_inputs",
+            "Share of attention on the tokens whose removal moves the prediction at least half as far as removing the most "
+            "important token.",
+            title="attention on tokens whose removal moves the prediction",
+            misread="The share of attention on important tokens is undefined if no single token moves the prediction, for "
+            "example if the deciding word occurs twice.",
+            suspicious="low",
+        ),
         Column.yes_or_no("significant_<importance>", "whether `tau_<importance>` has p < 0.05"),
+        Column.yes_or_no(
+            "significant_gradient_inputs",
+            "Share of texts in which the τ-b of attention and gradient × input has p < 0.05. In long texts even a small τ-b "
+            "is significant.",
+            title="share of significant τ-b",
+            misread="Significant is not strong.",
+        ),
         Column.share("ceiling_<importance>", "the largest absolute τ-b that ties allow"),
+        Column.share(
+            "ceiling_gradient_inputs",
+            "The largest absolute τ-b that ties allow. Sparse attention has many ties: do not compare its τ-b with that of "
+            "dense attention.",
+            title="ceiling of τ-b",
+            misread="The ceiling of τ-b is the largest possible τ-b, not the measured τ-b.",
+        ),
         Column.correlation("ratio_<importance>", "τ-b divided by its ceiling, the largest τ-b that ties allow"),
         Column.correlation("tau_support_<importance>", "τ-b among the tokens that get attention"),
         Column.correlation(
             "tau_top_k_<importance>",
             "agreement of attention and importance on their top k tokens; k: number of weights above 0",
         ),
-        Column.share("mass_<importance>", "share of attention on tokens with at least half of the largest importance"),
         Column.share(
             "first_<importance>", "share of important tokens among tokens whose attention is within 10 % of the maximum"
         ),
         Column.share(
             "leads_<importance>", "share of important tokens with at least 1.1 times the attention of any unimportant token"
         ),
-        *columns_of_decoders(AGREEMENT, LEFT_OUT),
-    ),
-    measures=(
-        TAU_GRADIENT,
-        Measure.low(
-            "tau_gradient_norm_inputs",
-            "τ-b of attention and gradient norm",
-            "Do attention and ‖∂ŷ/∂e‖, where the gradient also flows through attention, rank the tokens alike?",
-            "A gradient norm says how sensitive the prediction is to a token, not which class the token supports.",
+        *columns_of_decoders(
+            (
+                TAU,
+                TAU_GRADIENT,
+                TAU_LEAVE_ONE_OUT,
+                CONCORDANT,
+                TAU_BETWEEN.untitled(TAU_BETWEEN.name, TAU_BETWEEN.title),
+                CONCORDANT_BETWEEN,
+            ),
+            LEFT_OUT,
         ),
-        Measure.low(
-            "tau_gradient_norm_hidden",
-            "τ-b of attention and gradient norm, hidden states",
-            "Do attention and gradient norms rank the hidden states alike? If the τ-b for hidden states is high and the τ-b "
-            "for inputs is low, attention shows which states matter, not which words.",
-            "A hidden state also contains information from neighbouring tokens: it does not describe its own word alone.",
-        ),
-        TAU_LEAVE_ONE_OUT,
-        Measure.low(
-            "tau_words_leave_one_out_inputs",
-            "τ-b of attention and leave-one-out, whole words",
-            "Do attention and leave-one-out rank whole words alike? The attention of a word is the sum of the attention of "
-            "its subwords; leave-one-out removes the whole word.",
-            "The model was not trained on texts in which a word is missing.",
-        ),
-        Measure.low(
-            "tau_leave_one_out_hidden",
-            "τ-b of attention and leave-one-out, hidden states",
-            "Do attention and leave-one-out rank hidden states alike? The model encodes the whole text, and then attention "
-            "leaves out one hidden state.",
-            "The other hidden states were computed from the whole text: they still contain information from the missing "
-            "token.",
-        ),
-        Measure(
-            "tau_gradient_and_leave_one_out",
-            "τ-b of gradient × input and leave-one-out",
-            "How well do gradient × input and leave-one-out agree? Attention can hardly agree better with gradient × input "
-            "or with leave-one-out than these two agree with each other.",
-            "If gradient × input and leave-one-out disagree, we do not know which of the two is wrong.",
-        ),
-        Measure.low(
-            "concordant_gradient_inputs",
-            "agreeing token pairs, attention and gradient × input",
-            "Share of token pairs that attention and gradient × input rank alike, ties left out; 0.5 by chance. Sparse "
-            "attention leaves few pairs of tokens to compare, because all tokens without attention are tied.",
-            "Two rankings can order most pairs of tokens alike and still begin with different tokens.",
-            beside=CONCORDANT_BETWEEN,
-        ),
-        Measure.low(
-            "concordant_leave_one_out_inputs",
-            "agreeing token pairs, attention and leave-one-out",
-            "Share of token pairs that attention and leave-one-out rank alike, ties left out; 0.5 by chance.",
-            "Two rankings can order most pairs of tokens alike and still begin with different tokens.",
-            beside=CONCORDANT_BETWEEN,
-        ),
-        Measure.low(
-            "mass_leave_one_out_inputs",
-            "attention on tokens whose removal moves the prediction",
-            "Share of attention on the tokens whose removal moves the prediction at least half as far as removing the most "
-            "important token.",
-            "The share of attention on important tokens is undefined if no single token moves the prediction, for example if "
-            "the deciding word occurs twice.",
-        ),
-        Measure(
-            "significant_gradient_inputs",
-            "share of significant τ-b",
-            "Share of texts in which the τ-b of attention and gradient × input has p < 0.05. In long texts even a small τ-b "
-            "is significant.",
-            "Significant is not strong.",
-        ),
-        Measure(
-            "ceiling_gradient_inputs",
-            "ceiling of τ-b",
-            "The largest absolute τ-b that ties allow. Sparse attention has many ties: do not compare its τ-b with that of "
-            "dense attention.",
-            "The ceiling of τ-b is the largest possible τ-b, not the measured τ-b.",
-        ),
-        left_out(TAU_GRADIENT),
-        left_out(TAU_LEAVE_ONE_OUT),
     ),
     answer=_answer,
     weights=(

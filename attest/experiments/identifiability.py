@@ -1,5 +1,6 @@
 """E13: does the output determine the attention, or would other weights give the same output? (Brunner et al. 2020.)"""
 
+from dataclasses import replace
 from typing import Any, cast
 
 import torch
@@ -7,8 +8,8 @@ from torch import Tensor
 
 from attest.core.measures.identifiability import agreement, column_space, effective_attention, with_ones
 from attest.core.memory import by_rows
-from attest.experiments.sink import BEFORE, spared
-from attest.experiments.spec import Column, Measure, OfNumbers, Spec
+from attest.experiments.sink import BEFORE, SPARED, columns_of_decoders
+from attest.experiments.spec import Column, OfNumbers, Spec
 from attest.models.layers_observed import mean_over_rows
 from attest.models.observation import Observation
 
@@ -66,30 +67,30 @@ def measured_of_rows(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Ten
     return torch.stack(columns, dim=-1)
 
 
-def _between(suffix: str, whose: str) -> tuple[Column, ...]:
-    return (
-        Column.correlation(f"tau{suffix}", f"{whose}τ-b of raw and effective attention"),
-        Column.correlation(f"cosine{suffix}", f"{whose}cosine of raw and effective attention"),
-        Column.at_least_0(f"l1{suffix}", f"{whose}L1 distance of raw and effective attention"),
-        Column.nats(f"jsd{suffix}", f"{whose}JSD of raw and effective attention, clipped and renormalised"),
-    )
-
-
-TRIVIAL = Measure.low(
+TRANSFORMERS = "Transformers"
+FURTHER = (
+    Column.correlation("cosine_<kind>", "cosine of raw and effective attention"),
+    Column.at_least_0("l1_<kind>", "L1 distance of raw and effective attention"),
+    Column.nats("jsd_<kind>", "JSD of raw and effective attention, clipped and renormalised"),
+)
+TRIVIAL = Column.share(
     "trivial",
-    "heads whose output reveals their attention",
     "Share of heads for which no other attention weights give the same output, mean over texts. If a text has more tokens "
     "than a head has dimensions, other attention weights always give the same output.",
-    "Whether the output of a head reveals its attention depends far more on text length and head dimension than on what the "
-    "model learned.",
+    only=TRANSFORMERS,
+    title="heads whose output reveals their attention",
+    misread="Whether the output of a head reveals its attention depends far more on text length and head dimension than on "
+    "what the model learned.",
+    suspicious="low",
 )
-
-TAU = Measure.low(
+TAU = Column.correlation(
     "tau",
-    "τ-b of raw and effective attention",
     "Do attention weights rank tokens as effective attention does? Effective attention is the part of the attention weights "
     "that affects the head's output.",
-    "Effective attention may be negative and does not sum to 1: no model could attend like that.",
+    only=TRANSFORMERS,
+    title="τ-b of raw and effective attention",
+    misread="Effective attention may be negative and does not sum to 1: no model could attend like that.",
+    suspicious="low",
 )
 
 SPEC = Spec(
@@ -110,40 +111,39 @@ SPEC = Spec(
         Column.yes_or_no(
             "trivial_<kind>", "whether only one attention gives this `<kind>` (the context vector or the prediction)"
         ),
-        *_between("_<kind>", ""),
-        Column.at_least_0("rank", "Transformers only: rank of the matrix that maps a head's attention to its output"),
-        Column.share("trivial", "Transformers only: share of heads whose output reveals their attention"),
-        *_between("", "Transformers only: "),
-        Column.share("sinks", "Transformers only: share of heads that give much attention to a sink"),
-        Column.share("sinks_first", "Transformers only: share of heads whose sink is the first token"),
-        Column.share(
-            "sinks_special", "Transformers only: share of heads whose sink is a special token, but not the first token"
-        ),
-        Column.share(
-            "sinks_other", "Transformers only: share of heads whose sink is neither the first token nor a special one"
-        ),
-    ),
-    measures=(
-        Measure.low(
+        Column.yes_or_no(
             "trivial_context",
-            "texts whose context vector reveals the attention",
             "Share of texts for which no other attention weights give the same context vector. If one other attention gives "
             "the same context vector, infinitely many do.",
-            "Whether the context vector reveals the attention depends far more on text length and state dimension than on "
-            "what the model learned.",
+            title="texts whose context vector reveals the attention",
+            misread="Whether the context vector reveals the attention depends far more on text length and state dimension "
+            "than on what the model learned.",
+            suspicious="low",
         ),
+        Column.correlation("tau_<kind>", "τ-b of raw and effective attention"),
+        *FURTHER,
+        Column.at_least_0("rank", "rank of the matrix that maps a head's attention to its output", only=TRANSFORMERS),
         TRIVIAL,
         TAU,
-        Measure(
+        *(replace(each, name=each.name.removesuffix("_<kind>"), only=TRANSFORMERS) for each in FURTHER),
+        Column.share(
             "sinks",
-            "heads with a sink",
             "Share of heads that have a sink: a token that gets much attention whatever the text says, and whose value vector "
             "is short, so that it adds little to the output. Mean over texts.",
-            "A value vector counts as short if its norm is at most half of the median norm of the value vectors in the text.",
+            only=TRANSFORMERS,
+            title="heads with a sink",
+            misread="A value vector counts as short if its norm is at most half of the median norm of the value vectors in "
+            "the text.",
             beside=("at the first token", "sinks_first"),
         ),
-        spared(TRIVIAL),
-        spared(TAU),
+        Column.share("sinks_first", "share of heads whose sink is the first token", only=TRANSFORMERS),
+        Column.share(
+            "sinks_special", "share of heads whose sink is a special token, but not the first token", only=TRANSFORMERS
+        ),
+        Column.share(
+            "sinks_other", "share of heads whose sink is neither the first token nor a special one", only=TRANSFORMERS
+        ),
+        *columns_of_decoders((TRIVIAL, TAU), SPARED),
     ),
     run=identifiability,
     of_numbers=OfNumbers("inside layers the columns are about attention alone, whatever the model returns"),

@@ -15,8 +15,8 @@ from attest.core.memory import by_rows
 from attest.core.randomness import random_order
 from attest.experiments.importance import gradient_norm_inputs, leave_one_out_inputs
 from attest.experiments.sampling import Everyone, in_sample
-from attest.experiments.sink import LEFT_OUT, and_for_decoders, has_sinks, left_out, tokens_that_are_sinks
-from attest.experiments.spec import Column, Drawing, Means, Measure, OfNumbers, Spec
+from attest.experiments.sink import LEFT_OUT, columns_of_decoders, has_sinks, tokens_that_are_sinks
+from attest.experiments.spec import Column, Drawing, Means, OfNumbers, Spec
 from attest.models.observation import Observation, observe
 from attest.models.traits import traits_of
 
@@ -118,16 +118,14 @@ def _answer(mean: Means) -> str | None:
     )
 
 
-ENTROPY_GRADIENT = Measure(
-    "entropy_gradient",
-    "entropy of the inputs' influence",
-    "Normalised entropy of the gradient norms of the inputs; 1: influence is spread evenly over the tokens.",
-    "Influence and attention may be concentrated on different tokens: entropy does not say on which tokens.",
-    beside=("of the attention itself", "entropy_attention"),
-)
-
 ENTROPIES = (
-    Column.share("entropy_gradient", "normalised entropy of the gradient norms of inputs; 1: spread evenly"),
+    Column.share(
+        "entropy_gradient",
+        "Normalised entropy of the gradient norms of the inputs; 1: influence is spread evenly over the tokens.",
+        title="entropy of the inputs' influence",
+        misread="Influence and attention may be concentrated on different tokens: entropy does not say on which tokens.",
+        beside=("of the attention itself", "entropy_attention"),
+    ),
     Column.share("entropy_attention", "normalised entropy of attention"),
     Column.share("entropy_leave_one_out", "normalised entropy of the inputs' importance by leave-one-out"),
 )
@@ -141,24 +139,21 @@ SPEC = Spec(
     about="tokens",
     cost="T forward passes for each text for leave-one-out, a backward pass for each sampled state",
     columns=(
-        *and_for_decoders(ENTROPIES, LEFT_OUT),
-        Column.share("entropy_hidden", "mean normalised entropy of the inputs' influence on sampled hidden states"),
+        *ENTROPIES,
+        Column.share(
+            "entropy_hidden",
+            "Normalised entropy of the inputs' influence on single hidden states, on a sample of texts. Near 1: a hidden "
+            "state depends on all inputs alike.",
+            title="entropy of inputs' influence on hidden states",
+            misread="The influence on a hidden state is measured by the gradient of its norm; other measures exist.",
+            suspicious="high",
+        ),
         Column.share(
             "entropy_hidden_facets",
             "with `facets=true`: mean normalised entropy of the inputs' influence on all facets (components) of sampled "
             "hidden states, the Frobenius norm of ∂h/∂X; `entropy_hidden` is about the states' norm",
         ),
-    ),
-    measures=(
-        ENTROPY_GRADIENT,
-        Measure.high(
-            "entropy_hidden",
-            "entropy of inputs' influence on hidden states",
-            "Normalised entropy of the inputs' influence on single hidden states, on a sample of texts. Near 1: a hidden "
-            "state depends on all inputs alike.",
-            "The influence on a hidden state is measured by the gradient of its norm; other measures exist.",
-        ),
-        left_out(ENTROPY_GRADIENT),
+        *columns_of_decoders(ENTROPIES, LEFT_OUT),
     ),
     answer=_answer,
     drawings=(

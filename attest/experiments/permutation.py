@@ -7,8 +7,8 @@ from torch import Tensor
 from attest.core.measures import total_variation
 from attest.core.memory import sort_rows
 from attest.core.randomness import random_permutations
-from attest.experiments.sink import SPARED, and_for_decoders, and_spared
-from attest.experiments.spec import Column, Drawing, Means, Measure, OfNumbers, Spec
+from attest.experiments.sink import SPARED, and_for_decoders
+from attest.experiments.spec import Column, Drawing, Means, OfNumbers, Spec
 from attest.models.observation import Observation
 
 
@@ -50,56 +50,46 @@ def _answer(mean: Means) -> str | None:
     return f"{shuffling} {moves} in the average {mean.called_one} and changes {flipped} of decisions."
 
 
-TVD_MEDIAN = Measure.low(
+TVD_MEDIAN = Column.share(
     "tvd_median",
-    "Δŷ under permuted attention",
     "Median total variation distance of the prediction when attention is shuffled over the tokens, 0 to 1. Near 0: "
     "the prediction does not depend on which tokens get attention.",
-    "If shuffled attention moves the prediction, attention was not necessarily on the right tokens before.",
+    title="Δŷ under permuted attention",
+    misread="If shuffled attention moves the prediction, attention was not necessarily on the right tokens before.",
+    suspicious="low",
     short=("Δŷ shuffled", "Median change of the prediction when attention is shuffled, 0 to 1 (E2)."),
 )
-
-FLIPPED = Measure.low(
+FLIPPED = Column.share(
     "flipped",
-    "decisions flipped",
     "Share of random permutations of attention that change the decision.",
-    "A confident decision seldom changes, whichever tokens get attention.",
+    title="decisions flipped",
+    misread="A confident decision seldom changes, whichever tokens get attention.",
+    suspicious="low",
 )
-
-TVD_MEDIAN_DECIDING = Measure.low(
+TVD_MEDIAN_DECIDING = Column.share(
     "tvd_median_deciding",
-    "Δŷ if only the last token's attention is permuted",
     "Median total variation distance of a decoder's prediction if, in every layer, only the attention of the last (deciding) "
     "token is shuffled.",
-    "The attention of earlier tokens is not shuffled, so they may still pass information to the last token.",
+    only="decoders",
+    title="Δŷ if only the last token's attention is permuted",
+    misread="The attention of earlier tokens is not shuffled, so they may still pass information to the last token.",
+    suspicious="low",
 )
-
 FLIPPED_DECIDING = replace(
     FLIPPED,
-    column="flipped_deciding",
-    title="flips if only the last token's attention is permuted",
+    name="flipped_deciding",
     means="Share of permutations of the deciding token's attention that change the decision.",
+    only="decoders",
+    title="flips if only the last token's attention is permuted",
 )
-
-PERMUTED = (
-    Column.share("tvd_median", "median TVD of the prediction over random permutations of attention"),
+UNTITLED = (
     Column.share("tvd_max", "largest TVD of the prediction over random permutations of attention"),
-    Column.share("flipped", "share of permutations of attention that change the decision"),
     Column.share(
-        "correct_permuted", "Transformers only: share of permutations of attention after which the decision is correct"
+        "correct_permuted",
+        "share of permutations of attention after which the decision is correct",
+        only="Transformers",
     ),
 )
-DECIDING = (
-    Column.share(
-        "tvd_median_deciding", "decoders only: median TVD if only the attention of the last (deciding) token is permuted"
-    ),
-    Column.share(
-        "flipped_deciding",
-        "decoders only: share of permutations of the last (deciding) token's attention that change the decision",
-    ),
-)
-
-MOVED = tuple(column.moved() for column in (*PERMUTED, *DECIDING) if column.name.startswith("tvd_"))
 
 SPEC = Spec(
     id="E2",
@@ -112,15 +102,13 @@ SPEC = Spec(
     about_columns="Inside layers, each row is permuted over the tokens that it may attend to. With `_layer<l>` at the end, a "
     "column is about the l-th layer alone; columns of all rows without sinks have no such copy.",
     columns=(
-        *and_for_decoders((*PERMUTED, *DECIDING), SPARED),
-        *and_for_decoders(MOVED, SPARED),
+        *and_for_decoders((TVD_MEDIAN, FLIPPED), SPARED),
+        *and_for_decoders((TVD_MEDIAN_DECIDING, FLIPPED_DECIDING), SPARED),
+        *and_for_decoders(UNTITLED, SPARED),
+        *and_for_decoders([TVD_MEDIAN.moved()], SPARED),
+        *and_for_decoders([TVD_MEDIAN_DECIDING.moved()], SPARED),
+        *and_for_decoders([UNTITLED[0].moved()], SPARED),
         Column.share("max_attention", "the largest weight"),
-    ),
-    measures=(
-        *and_spared(TVD_MEDIAN, FLIPPED),
-        *and_spared(TVD_MEDIAN_DECIDING, FLIPPED_DECIDING),
-        *and_spared(TVD_MEDIAN.moved()),
-        *and_spared(TVD_MEDIAN_DECIDING.moved()),
     ),
     answer=_answer,
     drawings=(

@@ -22,7 +22,7 @@ from attest.experiments.deciding.neutral import Neutral
 from attest.experiments.erasure.operators import Background
 from attest.experiments.readings.compared import Clock
 from attest.experiments.sampling import Everyone
-from attest.experiments.spec import Inside, Measure, Spec
+from attest.experiments.spec import Column, Inside, Spec
 from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
 from attest.models.prediction import kind_of
@@ -46,9 +46,9 @@ OF_TAGS: dict[str, Inside] = INSIDE | {each.id: each for each in _stated("INSIDE
 """What is run inside the layers of a Transformer, by id; ``OF_TAGS`` if it decides each token."""
 
 
-def measures() -> dict[str, Measure]:
+def measures() -> dict[str, Column]:
     """Return every measure by its key, such as ``E1/tau_gradient_inputs``, in the order of the report."""
-    return {f"{spec.id}/{measure.column}": measure for spec in EXPERIMENTS.values() for measure in spec.measures}
+    return {f"{spec.id}/{measure.name}": measure for spec in EXPERIMENTS.values() for measure in spec.measures}
 
 
 def range_of(key: str) -> tuple[float, float]:

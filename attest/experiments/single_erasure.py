@@ -5,7 +5,7 @@ from torch import Tensor
 
 from attest.core.measures import jensen_shannon, probabilities
 from attest.core.randomness import random_order
-from attest.experiments.spec import LN2, Column, Drawing, Means, Measure, Spec
+from attest.experiments.spec import LN2, Column, Drawing, Means, Spec
 from attest.models.observation import Observation
 
 
@@ -74,18 +74,39 @@ def _answer(mean: Means) -> str | None:
     )
 
 
-def _columns(suffix: str, where: str) -> tuple[Column, ...]:
-    return (
-        Column.nats(f"js_top{suffix}", f"how far (JSD) the prediction moves without the top token{where}"),
-        Column.nats(f"js_random{suffix}", f"how far (JSD) the prediction moves without a random other token{where}"),
-        Column(f"delta_js{suffix}", (-LN2, LN2), f"`js_top{suffix}` minus `js_random{suffix}`", unit="nats"),
-        Column.share(f"attention_gap{suffix}", "weight of the top token minus that of the random one"),
-        Column.yes_or_no(f"only_top{suffix}", "whether only erasing the top token changes the decision"),
-        Column.yes_or_no(f"only_random{suffix}", "whether only erasing a random token changes the decision"),
-        Column.yes_or_no(f"both{suffix}", "whether the decision changes without the top token and also without a random one"),
-        Column.yes_or_no(f"neither{suffix}", "whether the decision stays without the top token and without the random one"),
-    )
-
+ERASED = (
+    Column.nats("js_top", "how far (JSD) the prediction moves without the top token"),
+    Column.nats("js_random", "how far (JSD) the prediction moves without a random other token"),
+    Column.share("attention_gap", "weight of the top token minus that of the random one"),
+    Column.yes_or_no(
+        "only_top",
+        "Share of texts whose decision changes without the most attended token, but not without a random other token.",
+        title="decisions that need the top token",
+        misread="If few decisions need the top token, attention may still show importance: most decisions need no single "
+        "token.",
+        suspicious="low",
+        beside=("a random other token", "only_random"),
+    ),
+    Column.yes_or_no(
+        "only_random",
+        "Share of texts whose decision changes without a random other token, but not without the most attended token.",
+        title="decisions that need a random other token",
+        misread="Only one random token of each text is tried; other tokens may matter.",
+        suspicious="high",
+    ),
+    Column(
+        "delta_js",
+        (-LN2, LN2),
+        "How much further (JSD) the prediction moves without the most attended token than without a random other token.",
+        unit="nats",
+        title="ΔJS, top minus random",
+        misread="ΔJS grows with the attention weight that is set to zero, whichever token has this weight.",
+        suspicious="low",
+        short=("ΔJS", "How much further the prediction moves without the top token than without a random token (E11)."),
+    ),
+    Column.yes_or_no("both", "whether the decision changes without the top token and also without a random one"),
+    Column.yes_or_no("neither", "whether the decision stays without the top token and without the random one"),
+)
 
 SPEC = Spec(
     id="E11",
@@ -96,35 +117,13 @@ SPEC = Spec(
     about="states",
     cost="linear in T",
     columns=(
-        *_columns("", ""),
-        *_columns("_support", "; the other token has attention"),
+        *ERASED,
+        *(each.untitled(f"{each.name}_support", f"`{each.name}`; the other token has attention") for each in ERASED),
         Column.nats("js_top_bias", "`js_top`; if no attention is left, the decoder bias decides (Serrano & Smith)"),
         Column.yes_or_no(
             "flips_top_bias",
             "whether the decision flips without top token; if no attention is left, the decoder bias decides",
             type="bool",
-        ),
-    ),
-    measures=(
-        Measure.low(
-            "only_top",
-            "decisions that need the top token",
-            "Share of texts whose decision changes without the most attended token, but not without a random other token.",
-            "If few decisions need the top token, attention may still show importance: most decisions need no single token.",
-            beside=("a random other token", "only_random"),
-        ),
-        Measure.high(
-            "only_random",
-            "decisions that need a random other token",
-            "Share of texts whose decision changes without a random other token, but not without the most attended token.",
-            "Only one random token of each text is tried; other tokens may matter.",
-        ),
-        Measure.low(
-            "delta_js",
-            "ΔJS, top minus random",
-            "How much further (JSD) the prediction moves without the most attended token than without a random other token.",
-            "ΔJS grows with the attention weight that is set to zero, whichever token has this weight.",
-            short=("ΔJS", "How much further the prediction moves without the top token than without a random token (E11)."),
         ),
     ),
     answer=_answer,

@@ -3,14 +3,13 @@
 Legend: B batch, N heads, T tokens.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from attest.experiments.spec import Column, Measure
+from attest.experiments.spec import Column
 from attest.models.layers_observed import LayerObservation, layers_of
 from attest.models.observation import Observation, cached_per_batch
 from attest.models.offers import offers_of
@@ -79,40 +78,30 @@ BEFORE = "(before 0.3.0: the first token)"
 
 
 def columns_of_decoders(columns: Sequence[Column], how: str) -> tuple[Column, ...]:
-    """Return copies of column descriptions for decoders; ``how`` says in words how sinks are treated."""
-    whose = re.compile("decoders only: |Transformers only: ")
-    return tuple(
-        replace(each, name=f"{each.name}{WITHOUT}", means=f"decoders only: {whose.sub('', each.means)}, {how} {BEFORE}")
-        for each in columns
-    )
+    """Return copies of columns for decoders; ``how`` says in words how sinks are treated.
+
+    A copy stands beside the copy of what its column stands beside, where there is one.
+    """
+    names = [each.name for each in columns]
+
+    def copy(column: Column) -> Column:
+        name = f"{column.name}{WITHOUT}"
+        if not column.title:
+            return replace(column, name=name, means=f"as `{column.name}`, {how} {BEFORE}", only="decoders")
+        beside = column.beside
+        return replace(
+            column,
+            name=name,
+            means=f"As “{column.title}”, {how} {BEFORE}. A sink is a token that gets much attention whatever the text says.",
+            only="decoders",
+            title=f"{column.title}, without sinks",
+            beside=(beside[0], f"{beside[1]}{WITHOUT}") if beside and beside[1] in names else beside,
+            short=None,
+        )
+
+    return tuple(map(copy, columns))
 
 
 def and_for_decoders(columns: Sequence[Column], how: str) -> tuple[Column, ...]:
     """Return column descriptions, followed by their copies for decoders, as in ``columns_of_decoders``."""
     return (*columns, *columns_of_decoders(columns, how))
-
-
-def left_out(measure: Measure) -> Measure:
-    """Return a copy of a measure for decoders, computed over all tokens except sinks."""
-    beside = measure.beside and (measure.beside[0], f"{measure.beside[1]}{WITHOUT}")
-    return replace(_without(measure, LEFT_OUT), beside=beside)
-
-
-def spared(measure: Measure) -> Measure:
-    """Return the decoder variant of a measure: attention sinks keep their weight in it."""
-    return _without(measure, SPARED)
-
-
-def and_spared(*measures: Measure) -> tuple[Measure, ...]:
-    """Return measures, followed by their variants for decoders, as in ``spared``."""
-    return (*measures, *map(spared, measures))
-
-
-def _without(measure: Measure, how: str) -> Measure:
-    return replace(
-        measure,
-        column=f"{measure.column}{WITHOUT}",
-        title=f"{measure.title}, without sinks",
-        means=f"As “{measure.title}”, {how} {BEFORE}. A sink is a token that gets much attention whatever the text says.",
-        short=None,
-    )

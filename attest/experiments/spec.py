@@ -97,9 +97,16 @@ class Column:
     Args:
         name: its name; a pattern such as ``tau_<importance>`` describes one column for each importance.
         range: least and greatest value; None if values are not ordered.
-        means: what its values mean, in a few words.
+        means: what its values mean.
         unit: ``nats``, ``tokens``, ``0 or 1``, …; empty for a pure number.
         type: ``float``, ``bool``, ``list of float``, …; a list has one value a token.
+        only: whose tables alone have it, such as ``decoders``; empty if all have it.
+        title: the heading of its mean over the texts in the report; empty if the report does not show the column.
+        misread: how the mean is easily misread.
+        suspicious: which end of the mean speaks against reading the attention as an explanation; None if neither does.
+        beside: another number of the run to compare it with: a name, and the column.
+        short: a heading in the report's table of texts, and what the number means there; None if that table does not show it.
+        of_texts: the column that the table of texts shows; empty for this one.
     """
 
     name: str
@@ -107,85 +114,67 @@ class Column:
     means: str
     unit: str = ""
     type: str = "float"
-
-    def fits(self, name: str) -> bool:
-        """Return whether ``name`` is the column's name or matches the column's pattern."""
-        return re.fullmatch(re.sub(r"<\w+>", r"\\w+", self.name), name) is not None
-
-    def moved(self, name: str = "") -> "Column":
-        """Return a column for the change of the predicted number, for models that return one number per text."""
-        means = f"models that return one number only, in place of `{self.name}`: how far the number moves"
-        return Column.at_least_0(name or _moved(self.name), means, "σ")
-
-    @classmethod
-    def share(cls, name: str, means: str, unit: str = "", type: str = "float") -> "Column":
-        """Return a column with numbers from 0 to 1."""
-        return cls(name, SHARE, means, unit, type)
-
-    @classmethod
-    def yes_or_no(cls, name: str, means: str, type: str = "float") -> "Column":
-        """Return a column of yes-or-no answers, coded as 1 and 0."""
-        return cls(name, SHARE, means, "0 or 1", type)
-
-    @classmethod
-    def correlation(cls, name: str, means: str) -> "Column":
-        """Return a column with numbers from -1 to 1."""
-        return cls(name, CORRELATION, means)
-
-    @classmethod
-    def nats(cls, name: str, means: str) -> "Column":
-        """Return a column with Jensen-Shannon divergences, from 0 to ln 2."""
-        return cls(name, NATS, means, "nats")
-
-    @classmethod
-    def at_least_0(cls, name: str, means: str, unit: str = "", type: str = "float") -> "Column":
-        """Return a column with numbers that are at least 0."""
-        return cls(name, AT_LEAST_0, means, unit, type)
-
-    @classmethod
-    def unbounded(cls, name: str, means: str, unit: str = "") -> "Column":
-        """Return a column with numbers without bounds."""
-        return cls(name, ANY, means, unit)
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A column whose mean over the texts is shown in the report.
-
-    Args:
-        title: the heading of its line in the report.
-        means: what the number says.
-        misread: how the number is easily misread.
-        suspicious: which end speaks against reading the attention as an explanation; None if neither does.
-        beside: another number of the run to compare it with: a name, and the column.
-        short: a heading in the report's table of texts, and what the number means there; None if that table does not show it.
-        of_texts: the column that the table of texts shows; empty if this is ``column``.
-    """
-
-    column: str
-    title: str
-    means: str
+    only: str = ""
+    title: str = ""
     misread: str = ""
     suspicious: Suspicious | None = None
     beside: tuple[str, str] | None = None
     short: tuple[str, str] | None = None
     of_texts: str = ""
 
-    @classmethod
-    def low(cls, column: str, title: str, means: str, misread: str = "", **others: Any) -> "Measure":
-        """Return a measure whose low values speak against reading the attention as an explanation."""
-        return cls(column, title, means, misread, suspicious="low", **others)
+    def fits(self, name: str) -> bool:
+        """Return whether ``name`` is the column's name or matches the column's pattern."""
+        return re.fullmatch(re.sub(r"<\w+>", r"\\w+", self.name), name) is not None
+
+    def untitled(self, name: str, means: str) -> "Column":
+        """Return a copy with another name and meaning, which the report does not show."""
+        return Column(name, self.range, means, self.unit, self.type, self.only)
+
+    def moved(self, name: str = "") -> "Column":
+        """Return a column for the change of the predicted number, for models that return one number per text."""
+        name = name or f"moved_{self.name.removeprefix('tvd_')}"
+        if not self.title:
+            return Column.at_least_0(name, f"replaces `{self.name}`: how far the number moves", "σ", only=ONE_NUMBER)
+        return replace(
+            self,
+            name=name,
+            range=AT_LEAST_0,
+            means=f"As “{self.title}”, for a model that returns one number: how far the number moves, {MOVES}.",
+            unit="σ",
+            only=ONE_NUMBER,
+            title=f"{self.title}, in σ",
+            short=self.short and (self.short[0], "How far the number moves when attention is changed, in σ."),
+        )
 
     @classmethod
-    def high(cls, column: str, title: str, means: str, misread: str = "", **others: Any) -> "Measure":
-        """Return a measure whose high values speak against reading the attention as an explanation."""
-        return cls(column, title, means, misread, suspicious="high", **others)
+    def share(cls, name: str, means: str, unit: str = "", type: str = "float", **shown: Any) -> "Column":
+        """Return a column with numbers from 0 to 1."""
+        return cls(name, SHARE, means, unit, type, **shown)
 
-    def moved(self) -> "Measure":
-        """Return a measure for the change of the predicted number, for models that return one number per text."""
-        means = f"As “{self.title}”, for a model that returns one number: how far the number moves, {MOVES}."
-        short = self.short and (self.short[0], "How far the number moves when attention is changed, in σ.")
-        return replace(self, column=_moved(self.column), title=f"{self.title}, in σ", means=means, short=short)
+    @classmethod
+    def yes_or_no(cls, name: str, means: str, type: str = "float", **shown: Any) -> "Column":
+        """Return a column of yes-or-no answers, coded as 1 and 0."""
+        return cls(name, SHARE, means, "0 or 1", type, **shown)
+
+    @classmethod
+    def correlation(cls, name: str, means: str, **shown: Any) -> "Column":
+        """Return a column with numbers from -1 to 1."""
+        return cls(name, CORRELATION, means, **shown)
+
+    @classmethod
+    def nats(cls, name: str, means: str, **shown: Any) -> "Column":
+        """Return a column with Jensen-Shannon divergences, from 0 to ln 2."""
+        return cls(name, NATS, means, "nats", **shown)
+
+    @classmethod
+    def at_least_0(cls, name: str, means: str, unit: str = "", type: str = "float", **shown: Any) -> "Column":
+        """Return a column with numbers that are at least 0."""
+        return cls(name, AT_LEAST_0, means, unit, type, **shown)
+
+    @classmethod
+    def unbounded(cls, name: str, means: str, unit: str = "", **shown: Any) -> "Column":
+        """Return a column with numbers without bounds."""
+        return cls(name, ANY, means, unit, **shown)
 
 
 @dataclass(frozen=True)
@@ -222,10 +211,7 @@ class OfNumbers:
 NO_DECISION = (r"(correct|flipped)(_.+)?", "")
 """Leaves out the columns about decided classes."""
 MOVES = "in standard deviations of the predictions over all texts (σ)"
-
-
-def _moved(name: str) -> str:
-    return f"moved_{name.removeprefix('tvd_')}"
+ONE_NUMBER = "models that return one number"
 
 
 @dataclass(frozen=True)
@@ -309,8 +295,7 @@ class Spec:
         does: how the experiment answers the question, in a line.
         source: the authors who published the experiment.
         cost: what the experiment costs, such as the number of passes, and how this grows with the length T of a text.
-        columns: the columns of its table, besides those that identify the text.
-        measures: the numbers that the report shows, in its order.
+        columns: the columns of its table, besides those that identify the text; those with a title in the report's order.
         answer: takes the means; returns the sentence that answers the question, or None if the means do not suffice.
         weights: the token weights that can be shown on a text.
         drawings: its figures.
@@ -337,7 +322,6 @@ class Spec:
     about: About
     cost: str
     columns: tuple[Column, ...] = ()
-    measures: tuple[Measure, ...] = ()
     answer: Callable[[Means], str | None] | None = None
     weights: tuple[TokenWeights, ...] = ()
     drawings: tuple[Drawing, ...] = ()
@@ -359,6 +343,11 @@ class Spec:
     def order(self) -> float:
         """Return the number by which experiments are sorted: 12 for E12."""
         return float(re.sub(r"\D", "", self.id) or math.inf) if self.place is None else self.place
+
+    @property
+    def measures(self) -> tuple[Column, ...]:
+        """Return the columns whose means the report shows, in its order."""
+        return tuple(column for column in self.columns if column.title)
 
     def column(self, name: str) -> Column | None:
         """Return the description of a column by its name; the most specific one if several fit, None if none fits."""

@@ -60,8 +60,7 @@ class Stopping:
         return bool(((high - low) / 2 <= self.precision).all())
 
     def _begun(self, rows: pd.DataFrame) -> MeanByBetting:
-        columns = {name: self.spec.column(name) for name in (each.column for each in self.spec.measures) if name in rows}
-        ranges = {name: column.range for name, column in columns.items() if column is not None and column.range is not None}
+        ranges = {each.name: each.range for each in self.spec.measures if each.name in rows and each.range is not None}
         known = {name: span for name, span in ranges.items() if np.isfinite(span).all()}
         self.names = list(known)
         low, high = np.array([*known.values()], dtype=float).reshape(-1, 2).T

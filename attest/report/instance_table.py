@@ -57,7 +57,7 @@ OF_SENTENCES = (
     ),
 )
 OF_EXPERIMENTS = tuple(
-    ShownMeasure(f"{spec.id}/{measure.of_texts or measure.column}", *measure.short)
+    ShownMeasure(f"{spec.id}/{measure.of_texts or measure.name}", *measure.short)
     for spec in EXPERIMENTS.values()
     for measure in spec.measures
     if measure.short

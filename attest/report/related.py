@@ -36,7 +36,7 @@ COUNTS = ("texts", "sentences")
 def _heading(distance: str) -> str:
     """Return the title and the unit of a distance to the base run, as experiment E7 defines it."""
     spec = EXPERIMENTS["E7"]
-    title = next(measure.title for measure in spec.measures if measure.column == distance)
+    title = next(measure.title for measure in spec.measures if measure.name == distance)
     column = spec.column(distance)
     unit = f", {column.unit.replace('0 or 1', 'share')}" if column is not None and column.unit else ""
     return f"{title if title[0] == 'τ' else title[0].upper() + title[1:]}{unit}"  # a large τ would look like a T

@@ -10,7 +10,7 @@ import pandas as pd
 
 from attest.core.measures import summarise
 from attest.experiments.registry import EXPERIMENTS, measures
-from attest.experiments.spec import Measure
+from attest.experiments.spec import Column
 from attest.runs.folder import INSTANCES, RunFolder, read_json
 
 VERSION = 2
@@ -51,72 +51,74 @@ def summarise_tables(folder: RunFolder, tables: Iterable[str]) -> dict[str, floa
 
 
 SCORES = {
-    "test/accuracy": Measure(
+    "test/accuracy": Column.share(
         "accuracy",
-        "Accuracy",
         "Share of the test texts (for a tagger: of their words) for which the model predicts the correct label.",
-        "Accuracy says how well the model decides, not why it decides so.",
+        title="Accuracy",
+        misread="Accuracy says how well the model decides, not why it decides so.",
     ),
-    "test/f1": Measure(
+    "test/f1": Column.share(
         "f1",
-        "F1",
-        "Harmonic mean of precision and recall of the positive class; with more than two classes, the mean over the classes "
-        "that occur.",
+        "Harmonic mean of precision and recall of the positive class; with more than two classes, the mean over the "
+        "classes that occur.",
+        title="F1",
     ),
-    "test/chunk_f1": Measure(
+    "test/chunk_f1": Column.share(
         "chunk_f1",
-        "F1 of chunks",
-        "Harmonic mean of precision and recall of whole chunks; a chunk is right if its first word, its last word and its "
-        "kind are right. In the scheme IOB2 a chunk begins with B-; in other schemes, chunks are found by the rules of "
-        "CoNLL's script.",
-        "A chunk with one wrong tag counts as missed, however many of its words are tagged rightly.",
+        "Harmonic mean of precision and recall of whole chunks; a chunk is right if its first word, its last word and "
+        "its kind are right. In the scheme IOB2 a chunk begins with B-; in other schemes, chunks are found by the rules"
+        " of CoNLL's script.",
+        title="F1 of chunks",
+        misread="A chunk with one wrong tag counts as missed, however many of its words are tagged rightly.",
     ),
-    "test/f1_micro": Measure(
+    "test/f1_micro": Column.share(
         "f1_micro",
-        "F1 over all labels",
         "Harmonic mean of precision and recall over all decisions; the model makes one decision for each label of each text.",
-        "Rare labels hardly change the F1 over all labels; `f1_macro` in summary.json is the mean of the F1 of every label.",
+        title="F1 over all labels",
+        misread="Rare labels hardly change the F1 over all labels; `f1_macro` in summary.json is the mean of the F1 of every "
+        "label.",
     ),
-    "test/exact_match": Measure(
+    "test/exact_match": Column.share(
         "exact_match",
-        "Texts wholly right",
         "Share of texts for which the model predicts all correct labels and no other label.",
+        title="Texts wholly right",
     ),
-    "test/answer_exact_match": Measure(
+    "test/answer_exact_match": Column.share(
         "answer_exact_match",
-        "Answers that match",
-        "Share of questions that the model answers correctly, if case, articles and punctuation are ignored (SQuAD's exact "
-        "match).",
+        "Share of questions that the model answers correctly, if case, articles and punctuation are ignored (SQuAD's "
+        "exact match).",
+        title="Answers that match",
     ),
-    "test/answer_f1": Measure(
+    "test/answer_f1": Column.share(
         "answer_f1",
-        "F1 of answers",
         "F1 of the words of the model's answers (harmonic mean of precision and recall, as in SQuAD), as a mean over "
         "questions.",
+        title="F1 of answers",
     ),
-    "test/pearson": Measure(
+    "test/pearson": Column.correlation(
         "pearson",
-        "Pearson's correlation",
         "Correlation between the predicted numbers and the labels, from -1 to 1.",
-        "A model whose predictions are all too high can still have a correlation of 1 with the labels.",
+        title="Pearson's correlation",
+        misread="A model whose predictions are all too high can still have a correlation of 1 with the labels.",
     ),
-    "test/spearman": Measure(
+    "test/spearman": Column.correlation(
         "spearman",
-        "Spearman's correlation",
         "Rank correlation between the predicted numbers and the labels: does the model put the texts in the right order?",
+        title="Spearman's correlation",
     ),
-    "test/rmse": Measure(
+    "test/rmse": Column.at_least_0(
         "rmse",
-        "RMSE",
         "Root of the mean squared difference between the model's predictions and the labels, in the unit of the labels.",
-        "Compare the RMSE with `rmse_of_mean` in summary.json, which is the RMSE of a model that always returns the mean "
-        "label. Rerankers often return numbers on another scale than the labels: then only the correlations are meaningful.",
+        title="RMSE",
+        misread="Compare the RMSE with `rmse_of_mean` in summary.json, which is the RMSE of a model that always returns the "
+        "mean label. Rerankers often return numbers on another scale than the labels: then only the correlations are "
+        "meaningful.",
     ),
-    "test/roc_auc": Measure(
+    "test/roc_auc": Column.share(
         "roc_auc",
-        "ROC-AUC",
-        "Probability that a positive text gets a higher score than a negative text; with more than two classes, the mean "
-        "over the classes that occur.",
+        "Probability that a positive text gets a higher score than a negative text; with more than two classes, the "
+        "mean over the classes that occur.",
+        title="ROC-AUC",
     ),
 }
 QUESTIONS = {"test": "Is the model worth asking?"} | {spec.id: spec.question for spec in EXPERIMENTS.values()}

@@ -18,8 +18,8 @@ from docs.generate import PAGES, ROOT, generated
 TEXT = (ROOT / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
 IDENTITY = {"id", "label", "predicted", "length"}
 RANKINGS = [column_of(name) for name in READINGS] + [f"{column_of(name)}_signed" for name in READINGS] + ["oracle"]
-OTHERS = re.compile(r"^(taggers|decoders|Transformers|marked texts|explanations with a sink) only: ")
-"""How the meaning of a column begins that a classifier of whole texts does not write."""
+HERE = ("", "two classes and a linear decoder")
+"""Whose columns a classifier of whole texts writes."""
 PLACES = {
     "importance": "|".join([*GRADIENTS, *LEAVE_ONE_OUT]),
     "projection": "softmax|sparsemax|entmax15",
@@ -36,7 +36,7 @@ PLACES = {
 def documented(experiment: str) -> dict[str, str]:
     """The type that each column of a table is said to have, by its name as a regular expression."""
     if experiment in EXPERIMENTS:
-        columns = {column.name: column.type for column in EXPERIMENTS[experiment].columns if not OTHERS.search(column.means)}
+        columns = {column.name: column.type for column in EXPERIMENTS[experiment].columns if column.only in HERE}
     else:
         section = TEXT.split(f"\n## {experiment}\n")[1].split("\n## ")[0]
         columns = dict(re.findall(r"^\| `([\w<>]+)` \| ([\w ]+) \|", section, flags=re.MULTILINE))

@@ -62,7 +62,7 @@ def test_each_experiment_says_what_it_asks_and_how_its_numbers_are_misread(secti
     ]
     assert words.startswith(f"**{EXPERIMENTS['E2'].question}**")
     summary = read_json(small_run.summary)
-    shown = [measure for measure in EXPERIMENTS["E2"].measures if f"E2/{measure.column}/mean" in summary]
+    shown = [measure for measure in EXPERIMENTS["E2"].measures if f"E2/{measure.name}/mean" in summary]
     assert len(shown) == 2
     assert all(measure.misread in words for measure in shown)
 
@@ -92,9 +92,7 @@ def sent(made: Template) -> dict:
 
 
 def test_adversaries_are_points_over_their_lambda_and_other_runs_are_left_out():
-    keys = [
-        f"E7/{measure.column}/mean" for measure in EXPERIMENTS["E7"].measures if measure.column not in ("jsd_matched", "nll")
-    ]
+    keys = [f"E7/{measure.name}/mean" for measure in EXPERIMENTS["E7"].measures if measure.name not in ("jsd_matched", "nll")]
     made = template("lambda", [*keys, "test/accuracy"], [], [])
     (section,) = made.sections
     points = [panel for panel in section.panels if panel.kind == "points"]
@@ -126,7 +124,7 @@ def test_a_run_that_is_no_adversary_is_refused_over_lambda(small_run):
 def test_many_runs_are_grouped_and_shown_by_the_first_measure_of_each_experiment(small_run):
     made = template("runs", *logged(small_run))
     assert made.sections[0].name == "Training and scores"
-    firsts = {f"{spec.id}/{spec.measures[0].column}/mean" for spec in EXPERIMENTS.values() if spec.measures}
+    firsts = {f"{spec.id}/{spec.measures[0].name}/mean" for spec in EXPERIMENTS.values() if spec.measures}
     bars = [panel.metrics[0] for section in made.sections[2:] for panel in section.panels if panel.kind == "bars"]
     assert bars == [name for name in bars if name in firsts & read_json(small_run.summary).keys()]
     assert len(bars) >= 5

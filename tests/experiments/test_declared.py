@@ -1,12 +1,13 @@
-"""What the function of an experiment is given is what its description declares."""
+"""What the function of an experiment is given is what its description declares, and each column is described once."""
 
 import inspect
+import re
 from dataclasses import fields
 
 import pytest
 
 from attest.core import kinds
-from attest.experiments.registry import Context, askable, own_experiment
+from attest.experiments.registry import EXPERIMENTS, Context, askable, own_experiment
 
 ALL = {
     f"{name}, {place}": experiment
@@ -45,3 +46,11 @@ def test_a_function_of_ones_own_reads_what_is_declared_or_else_what_its_paramete
         own_experiment("E20", ours, ["truth"])
     with refusal():
         own_experiment("E20", ours, ["texts"])
+
+
+@pytest.mark.parametrize("spec", EXPERIMENTS.values(), ids=EXPERIMENTS)
+def test_a_column_is_described_once_and_what_the_report_shows_is_a_sentence(spec):
+    names = [column.name for column in spec.columns]
+    assert len({*names}) == len(names)
+    assert [each.name for each in spec.measures if not re.fullmatch(r"[A-Z].+[.?]", each.means)] == []
+    assert [each.name for each in spec.columns if not each.title and (each.short or each.beside or each.misread)] == []

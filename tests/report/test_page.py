@@ -194,11 +194,11 @@ def test_what_is_undefined_on_every_text_is_named_and_has_neither_row_nor_column
     write_table(run.evidence("E2"), rows.assign(tvd_median=np.nan))
     write_report(Findings(run), figures=[])
     page = html.unescape(run.report.read_text())
-    name = next(measure.title for measure in SPEC.measures if measure.column == "tvd_median")
+    name = next(measure.title for measure in SPEC.measures if measure.name == "tvd_median")
     assert f"Undefined on every text: {name}." in page
     assert f">{name}</th>" not in page
     columns = [column["name"] for column in json.loads(Outline(run.report.read_text()).scripts[0])["columns"]]
-    short = next(measure.short[0] for measure in SPEC.measures if measure.column == "tvd_median")
+    short = next(measure.short[0] for measure in SPEC.measures if measure.name == "tvd_median")
     assert short not in columns
     assert "max α" in columns
     assert short in page.split("Undefined on every text, and so without a column: ")[1].split("</p>")[0]

@@ -29,7 +29,7 @@ from attest.experiments.erasure.tags import about_one_token
 from attest.experiments.readings.compared import column_of, title_of
 from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, random_reading, reading_of
 from attest.experiments.sampling import Everyone, among_first, sample_of_ids
-from attest.experiments.spec import MOVES, Column, Inside, Means, Measure, OfNumbers, Row, Spec, TokenWeights
+from attest.experiments.spec import MOVES, Column, Inside, Means, OfNumbers, Row, Spec, TokenWeights
 from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation, observe_again
 from attest.models.prediction import says_number
@@ -244,12 +244,14 @@ def _shown(row: Row) -> str:
     return f"a set that is enough: alone {percent(alone)}, without any word {percent(nothing)}"
 
 
-def _right(name: str) -> Measure:
+def _right(name: str, only: str = "") -> Column:
     title = title_of(name)
-    return Measure.low(
+    return Column.yes_or_no(
         f"right_{name}",
-        f"deciding words found by {title}",
         f"Share of the texts that need words in which {title} points at words that decide.",
+        only=only,
+        title=f"deciding words found by {title}",
+        suspicious="low",
     )
 
 
@@ -270,49 +272,49 @@ SPEC = Spec(
     about_columns="Words that are not kept are replaced by random neutral words of the corpus; special tokens stay. “What "
     "decides in a text” in the documentation defines the terms.",
     columns=(
-        Column.yes_or_no("needs_words", "whether the model is surer of the text than of neutral words alone"),
-        *IN_PROBABILITY,
-        *(each.moved(f"moved_{each.name}") for each in IN_PROBABILITY),
-        Column.at_least_0("words", "words of the smallest set found that decides; undefined where none is needed", "words"),
-        Column.yes_or_no("right", "whether the explanation points at words that decide; undefined where none is needed"),
-        Column.yes_or_no("right_<reading>", "the same of another reading; `_signed`: words that speak for the decision"),
+        Column.yes_or_no(
+            "right",
+            "Share of the texts that need words in which the explanation's own first words decide, and most of them matter.",
+            title="deciding words found",
+            misread="It is asked what suffices among neutral words. If several words say the same, each of them is right.",
+            suspicious="low",
+            beside=("random order", f"right_{RANDOM}"),
+        ),
         Column.yes_or_no(
             f"right_{WITHOUT_SINK}",
-            "explanations with a sink only: the same without it. A sink is a token that hardly moves the model, and that the "
-            "explanation puts first in at least half of the texts in which neutral words were searched for",
+            "Share of the texts that need words in which the explanation points at words that decide if its sink gets no "
+            "weight. A sink is a token that hardly moves the model, and that the explanation puts first in at least half of "
+            "the texts in which neutral words were searched for.",
+            only="explanations with a sink",
+            title="deciding words found without the sink",
+            suspicious="low",
+        ),
+        Column.yes_or_no("right_<reading>", "the same of another reading; `_signed`: words that speak for the decision"),
+        _right("last_layer", only="Transformers"),
+        _right("gradient_input_signed"),
+        _right("leave_one_out"),
+        Column.yes_or_no(
+            "needs_words",
+            "Share of texts of which the model is surer than of neutral words alone, by a tenth of its range.",
+            title="texts that need words",
+            misread="Where a model has a default class, texts of this class need no words.",
         ),
         Column.at_least_0(
-            "sink", "explanations with a sink only: its place in the text, from 0; undefined where it is not there"
+            "words",
+            "Number of words in the smallest set that was found to decide; undefined where none is needed.",
+            unit="words",
+            title="words that decide",
+        ),
+        *IN_PROBABILITY,
+        *(each.moved(f"moved_{each.name}") for each in IN_PROBABILITY),
+        Column.at_least_0(
+            "sink", "its place in the text, from 0; undefined where it is not there", only="explanations with a sink"
         ),
         Column.yes_or_no("decides", "1 at the tokens of the set that was found", type="list of float"),
         Column.yes_or_no("first", "1 at the tokens of the explanation's first words, which were asked", type="list of float"),
         Column.yes_or_no("matter", "1 at those of them that are known to matter", type="list of float"),
         Column.share("pool", "which of two pools of neutral words was used, 0 or 1"),
-        Column.at_least_0("token", "taggers only: the place of the word whose tag is asked about, from 0"),
-    ),
-    measures=(
-        Measure.low(
-            "right",
-            "deciding words found",
-            "Share of the texts that need words in which the explanation's own first words decide, and most of them matter.",
-            "It is asked what suffices among neutral words. If several words say the same, each of them is right.",
-            beside=("random order", f"right_{RANDOM}"),
-        ),
-        Measure.low(
-            f"right_{WITHOUT_SINK}",
-            "deciding words found without the sink",
-            "Share of the texts that need words in which the explanation points at words that decide if its sink gets no "
-            "weight. A sink is a token that hardly moves the model, and that the explanation puts first in at least half of "
-            "the texts.",
-        ),
-        *(_right(name) for name in ("last_layer", "gradient_input_signed", "leave_one_out")),
-        Measure(
-            "needs_words",
-            "texts that need words",
-            "Share of texts of which the model is surer than of neutral words alone, by a tenth of its range.",
-            "Where a model has a default class, texts of this class need no words.",
-        ),
-        Measure("words", "words that decide", "Number of words in the smallest set that was found to decide."),
+        Column.at_least_0("token", "the place of the word whose tag is asked about, from 0", only="taggers"),
     ),
     answer=_answer,
     weights=(

@@ -4,6 +4,7 @@ Legend: B batch, K sizes, T tokens.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, get_args
 
 import torch
@@ -28,7 +29,7 @@ from attest.experiments.erasure.outcomes import (
 from attest.experiments.erasure.read_anew import controlled_shares_of, shares_of, soft_scores_of_each, tau_randomised
 from attest.experiments.erasure.until_clear import until_clear
 from attest.experiments.sampling import Everyone, in_sample
-from attest.experiments.spec import MOVES, Column, Drawing, Means, Measure, OfNumbers, Spec
+from attest.experiments.spec import MOVES, Column, Drawing, Means, OfNumbers, Spec
 from attest.models.observation import Observation
 from attest.models.variants import attends_within
 
@@ -208,14 +209,19 @@ def _answer(mean: Means) -> str | None:
 FALL = (-1.0, 1.0)
 
 
-def _win(operator: str, without: str) -> Measure:
-    return Measure.low(
-        f"win_comprehensiveness_{operator}",
-        f"random sets beaten, {operator}",
-        "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens ranked first. "
-        f"Erased tokens: {without}. 50 %: no better than chance.",
-        "Beating random sets of tokens shows only that a ranking is better than chance; NAOPC (AOPC scaled to its limits) "
-        "shows how good the ranking is.",
+WIN = Column.share("win_<either>_<operator>", "share of random token sets that the explanation beats; ties: ½")
+
+
+def _win(operator: str, without: str) -> Column:
+    return replace(
+        WIN,
+        name=f"win_comprehensiveness_{operator}",
+        means="Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens ranked "
+        f"first. Erased tokens: {without}. 50 %: no better than chance.",
+        title=f"random sets beaten, {operator}",
+        misread="Beating random sets of tokens shows only that a ranking is better than chance; NAOPC (AOPC scaled to its "
+        "limits) shows how good the ranking is.",
+        suspicious="low",
     )
 
 
@@ -238,10 +244,40 @@ SPEC = Spec(
     about_columns=NO_OTHERS,
     columns=(
         *FALLS[:3],
-        Column.share("win_<either>_<operator>", "share of random token sets that the explanation beats; ties: ½"),
-        Column.share("violation_<operator>", "share of erasures of the top token that raise the prediction"),
+        WIN,
+        _win("attention", "nothing attends to them"),
+        _win("delete", "they are deleted from the text"),
+        _win("mask", "the unknown token replaces them"),
+        _win("resample", "tokens of other texts replace them"),
         *FALLS[3:],
         Column.unbounded("naopc_<either>", "AOPC on a scale from `lowest_<either>` (0) to `highest_<either>` (1)"),
+        Column.unbounded(
+            "naopc_comprehensiveness",
+            "Effect of erasing the tokens that attention ranks first, on a scale from 0 (the least possible effect) to 1 "
+            "(the greatest possible effect). To erase a token means here that nothing attends to it.",
+            title="NAOPC, comprehensiveness",
+            misread="The best sets of different sizes need not belong to one ranking of tokens, so perhaps no ranking "
+            "reaches 1. The limits of AOPC are exact only for two classes and a linear decoder.",
+            suspicious="low",
+        ),
+        Column.unbounded(
+            "naopc_sufficiency",
+            "Fall of the prediction if only the tokens that attention ranks first are kept, on a scale from 0 (the least "
+            "possible fall) to 1 (the greatest possible fall). If the prediction falls little, the tokens that attention "
+            "ranks first suffice for the prediction.",
+            title="NAOPC, sufficiency",
+            misread="The best sets of different sizes need not belong to one ranking of tokens, so perhaps no ranking "
+            "reaches 0.",
+            suspicious="high",
+        ),
+        Column.share("violation_<operator>", "share of erasures of the top token that raise the prediction"),
+        Column.share(
+            "violation_attention",
+            "Share of texts for which the model becomes more confident if nothing attends to the top-ranked token.",
+            title="higher predictions without top token",
+            misread="A token may be important because it lowers the probability of the predicted class.",
+            suspicious="high",
+        ),
         Column.unbounded("soft_<either>", "soft score by Zhao & Aletras, who drop elements of embeddings; higher is better"),
         Column.unbounded(
             "soft_controlled_<either>", "mean soft score if 10, 30, 50, 70 and 90 % of embedding elements are kept"
@@ -254,35 +290,7 @@ SPEC = Spec(
             "τ-b of attention with and without random parameters from the output down to this part",
         ),
         *(each.moved() for each in FALLS),
-        Column.at_least_0("token", "taggers only: position of the token whose tag is explained, from 0", type="int"),
-    ),
-    measures=(
-        _win("attention", "nothing attends to them"),
-        _win("delete", "they are deleted from the text"),
-        _win("mask", "the unknown token replaces them"),
-        _win("resample", "tokens of other texts replace them"),
-        Measure.low(
-            "naopc_comprehensiveness",
-            "NAOPC, comprehensiveness",
-            "Effect of erasing the tokens that attention ranks first, on a scale from 0 (the least possible effect) to 1 "
-            "(the greatest possible effect). To erase a token means here that nothing attends to it.",
-            "The best sets of different sizes need not belong to one ranking of tokens, so perhaps no ranking reaches 1. The "
-            "limits of AOPC are exact only for two classes and a linear decoder.",
-        ),
-        Measure.high(
-            "naopc_sufficiency",
-            "NAOPC, sufficiency",
-            "Fall of the prediction if only the tokens that attention ranks first are kept, on a scale from 0 (the least "
-            "possible fall) to 1 (the greatest possible fall). If the prediction falls little, the tokens that attention "
-            "ranks first suffice for the prediction.",
-            "The best sets of different sizes need not belong to one ranking of tokens, so perhaps no ranking reaches 0.",
-        ),
-        Measure.high(
-            "violation_attention",
-            "higher predictions without top token",
-            "Share of texts for which the model becomes more confident if nothing attends to the top-ranked token.",
-            "A token may be important because it lowers the probability of the predicted class.",
-        ),
+        Column.at_least_0("token", "position of the token whose tag is explained, from 0", type="int", only="taggers"),
     ),
     answer=_answer,
     drawings=(

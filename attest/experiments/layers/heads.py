@@ -24,7 +24,7 @@ from attest.core.rounding import in_steps, rounding
 from attest.experiments.layers.mattering import what_matters
 from attest.experiments.layers.switching import Heads, Pairs, unseen
 from attest.experiments.layers.tampering import beside_random, highest
-from attest.experiments.spec import ANY, SHARE, Column, Drawing, Inside, Means, Measure, Spec
+from attest.experiments.spec import ANY, SHARE, Column, Drawing, Inside, Means, Spec
 from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import says_number
 from attest.models.traits import traits_of
@@ -213,9 +213,49 @@ SPEC = Spec(
         ),
         Column.unbounded("drop_layer<l>_head<h>", "fall of the logit difference without the head", unit="logits"),
         Column.share("flipped_layer<l>_head<h>", "whether the decision changes without the head"),
-        Column.correlation("tau_look", "τ-b of `look` (attention to important tokens) and `drop` (effect) over all heads"),
-        Column.correlation("tau_write", "τ-b of `write` (estimated effect) and `drop` (effect) over all heads"),
+        Column.correlation(
+            "tau_look",
+            "Do the heads that attend most to the important tokens also move the decision most when they are switched off? "
+            "Kendall's τ-b, over heads, of attention to important tokens and effect on the decision. 0: a head's attention "
+            "says nothing about its effect.",
+            title="τ-b of heads' attention to important tokens and their effect",
+            misread="Other heads may do the work of a missing head: a small effect does not show that the head did nothing.",
+            suspicious="low",
+        ),
+        Column.correlation(
+            "tau_write",
+            "Does a gradient estimate well which heads change the decision most when they are switched off? Kendall's τ-b "
+            "over heads.",
+            title="τ-b of the estimated and the measured effect of heads",
+            misread="The gradient is a first-order estimate of the effect of switching a head off: a τ-b above 0 is no "
+            "surprise.",
+        ),
         *(Column(name, range, means, unit="logits" if range is ANY else "") for name, range, means in OF_SET),
+        Column.share(
+            "won_look",
+            "Share of random sets of heads whose removal moves the decision less than removing the heads that attend most to "
+            "the important tokens. If only half of the random sets of heads have a smaller effect than the heads that attend "
+            "to the important tokens, these heads matter no more than random heads.",
+            title="random heads beaten by heads that attend to important tokens",
+            misread="The important tokens are those that the corpus marks; if it marks none, those that leave-one-out finds.",
+            suspicious="low",
+        ),
+        Column.share(
+            "flipped_look",
+            "Share of decisions that change without the heads that attend most to the important tokens.",
+            title="flips without the heads that attend to important tokens",
+            misread="A confident decision seldom changes: compare with the share of decisions that change if random heads "
+            "are switched off.",
+            beside=("random heads", "flipped_random_look"),
+        ),
+        Column.share(
+            "won_chosen",
+            "Share of random sets of heads, from the same layers, whose removal moves the decision less than removing the "
+            "heads that you chose.",
+            title="random heads beaten by the chosen heads",
+            misread="Heads may have other effects on other texts.",
+            suspicious="low",
+        ),
         *(
             Column.share(f"flipped_{name}_<percent>", f"whether the decision changes without this share of heads, {order}")
             for name, order in (
@@ -223,46 +263,6 @@ SPEC = Spec(
                 ("write", "largest `write` first"),
                 ("random", "in a random order"),
             )
-        ),
-    ),
-    measures=(
-        Measure.low(
-            "tau_look",
-            "τ-b of heads' attention to important tokens and their effect",
-            "Do the heads that attend most to the important tokens also move the decision most when they are switched off? "
-            "Kendall's τ-b, over heads, of attention to important tokens and effect on the decision. 0: a head's attention "
-            "says nothing about its effect.",
-            "Other heads may do the work of a missing head: a small effect does not show that the head did nothing.",
-        ),
-        Measure(
-            "tau_write",
-            "τ-b of the estimated and the measured effect of heads",
-            "Does a gradient estimate well which heads change the decision most when they are switched off? Kendall's τ-b "
-            "over heads.",
-            "The gradient is a first-order estimate of the effect of switching a head off: a τ-b above 0 is no surprise.",
-        ),
-        Measure.low(
-            "won_look",
-            "random heads beaten by heads that attend to important tokens",
-            "Share of random sets of heads whose removal moves the decision less than removing the heads that attend most to "
-            "the important tokens. If only half of the random sets of heads have a smaller effect than the heads that attend "
-            "to the important tokens, these heads matter no more than random heads.",
-            "The important tokens are those that the corpus marks; if it marks none, those that leave-one-out finds.",
-        ),
-        Measure(
-            "flipped_look",
-            "flips without the heads that attend to important tokens",
-            "Share of decisions that change without the heads that attend most to the important tokens.",
-            "A confident decision seldom changes: compare with the share of decisions that change if random heads are "
-            "switched off.",
-            beside=("random heads", "flipped_random_look"),
-        ),
-        Measure.low(
-            "won_chosen",
-            "random heads beaten by the chosen heads",
-            "Share of random sets of heads, from the same layers, whose removal moves the decision less than removing the "
-            "heads that you chose.",
-            "Heads may have other effects on other texts.",
         ),
     ),
     answer=_answer,

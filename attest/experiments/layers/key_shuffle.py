@@ -4,6 +4,7 @@ Legend: R instances times draws, Y layers, T tokens, H size of the keys of all h
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -18,8 +19,8 @@ from attest.experiments.layers.tampering import (
     shuffled_within,
     tampered_at_random,
 )
-from attest.experiments.sink import and_for_decoders, and_spared, columns_of_decoders, spared
-from attest.experiments.spec import MOVES, Column, Inside, Measure, OfNumbers, Spec
+from attest.experiments.sink import and_for_decoders, columns_of_decoders
+from attest.experiments.spec import MOVES, Column, Inside, OfNumbers, Spec
 from attest.models.layers_observed import LayerObservation
 
 
@@ -70,26 +71,26 @@ def _shuffling(
     return lambda layers: [changes[layer] for layer in layers]
 
 
-CORRECT_SHUFFLED = Measure.high(
-    "correct_shuffled",
-    "accuracy with keys shuffled",
-    "Accuracy when the keys of every layer are permuted over the tokens, so that attention goes to other tokens. If the "
-    "accuracy stays the same with shuffled keys, it did not matter which tokens got attention.",
-    "Shuffled keys may lower accuracy only because the model was never trained with them.",
-)
-
+STAY = "while the keys of sinks stay in their places"
 SHUFFLED = (
-    Column.share("correct_shuffled", "share of shuffles of the keys after which the decision is right"),
+    Column.share(
+        "correct_shuffled",
+        "Accuracy when the keys of every layer are permuted over the tokens, so that attention goes to other tokens. If the "
+        "accuracy stays the same with shuffled keys, it did not matter which tokens got attention.",
+        title="accuracy with keys shuffled",
+        misread="Shuffled keys may lower accuracy only because the model was never trained with them.",
+        suspicious="high",
+    ),
     Column.share("tvd_shuffled", "how far (TVD) the prediction moves with shuffled keys, on average"),
     Column.nats("jsd_shuffled", "how far (JSD) attention moves with shuffled keys, on average"),
 )
-
-MOVED_SHUFFLED = Measure.low(
-    "moved_shuffled",
-    "change of the predicted number with shuffled keys, in σ",
-    f"For a model that returns one number: how far the number moves with keys permuted in every layer, {MOVES}.",
-    "The model was never trained with shuffled keys: a changed prediction does not show that attention explains the "
+MOVED_SHUFFLED = replace(
+    SHUFFLED[1].moved(),
+    means=f"For a model that returns one number: how far the number moves with keys permuted in every layer, {MOVES}.",
+    title="change of the predicted number with shuffled keys, in σ",
+    misread="The model was never trained with shuffled keys: a changed prediction does not show that attention explains the "
     "prediction.",
+    suspicious="low",
 )
 
 SPEC = Spec(
@@ -109,36 +110,30 @@ SPEC = Spec(
         Column.share(
             "correct_shuffled_layer<l>", "share of shuffles of the keys of one layer after which the decision is right"
         ),
-        *columns_of_decoders(SHUFFLED, "while the keys of sinks stay in their places"),
-        *and_for_decoders([SHUFFLED[1].moved()], "while the keys of sinks stay in their places"),
-        Column.yes_or_no("correct_attacked", "whether the decision under attack is the label that the attack aims at"),
-        Column.yes_or_no("flipped", "whether the attack changes the decision"),
-        Column.share("tvd_attacked", "how far (TVD) the prediction moves under attack"),
-        Column.nats("jsd_attacked", "how far (JSD) attention moves under attack, on average"),
-    ),
-    measures=(
-        CORRECT_SHUFFLED,
-        Measure.high(
+        Column.share(
             "correct_shuffled_layer1",
-            "accuracy, first layer shuffled",
             "Accuracy when the keys of the first layer alone are permuted over the tokens.",
-            "Later layers can recover information that the first layer lost.",
+            title="accuracy, first layer shuffled",
+            misread="Later layers can recover information that the first layer lost.",
+            suspicious="high",
         ),
-        Measure(
+        Column.yes_or_no(
             "correct_attacked",
-            "accuracy under attack",
             "Share of texts for which the model under attack predicts the label that the attack was trained for. The attack "
             "changes attention keys.",
-            "An attack that was trained badly shows nothing: compare it with an attack by random attention keys.",
+            title="accuracy under attack",
+            misread="An attack that was trained badly shows nothing: compare it with an attack by random attention keys.",
         ),
-        Measure(
+        Column.yes_or_no("flipped", "whether the attack changes the decision"),
+        Column.share("tvd_attacked", "how far (TVD) the prediction moves under attack"),
+        Column.nats(
             "jsd_attacked",
-            "JSD between the attention with and without attack",
             "How far (JSD) the attack changes attention: the mean over rows of attention, at most ln 2 = 0.693.",
-            "Attention may change much at tokens that no later layer uses.",
+            title="JSD between the attention with and without attack",
+            misread="Attention may change much at tokens that no later layer uses.",
         ),
-        spared(CORRECT_SHUFFLED),
-        *and_spared(MOVED_SHUFFLED),
+        *columns_of_decoders(SHUFFLED, STAY),
+        *and_for_decoders([MOVED_SHUFFLED], STAY),
     ),
     of_numbers=OfNumbers.moves("and nothing is decided"),
 )

@@ -4,7 +4,6 @@ Legend: B batch, Y layers, N heads, T tokens, C logits, V variants of a text, D 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -17,7 +16,7 @@ from attest.core.measures import movement
 from attest.core.randomness import random_order
 from attest.experiments.layers.tampering import DecidingRow, beside_random, highest, named, row_among
 from attest.experiments.sink import parks_attention
-from attest.experiments.spec import MOVES, NO_DECISION, Column, Drawing, Inside, Means, Measure, OfNumbers, Spec
+from attest.experiments.spec import MOVES, NO_DECISION, Column, Drawing, Inside, Means, OfNumbers, Spec
 from attest.models.contract import shown_class
 from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import lead, logits_of_classes, rounding_of, says_number
@@ -161,10 +160,32 @@ def _answer(mean: Means) -> str | None:
 
 CUT = (
     Column.unbounded("drop", "fall of the logit difference without the attention edges to the chosen tokens", unit="logits"),
-    Column.yes_or_no("flipped", "whether the decision changes without the attention edges to the chosen tokens"),
+    Column.share(
+        "won",
+        "Share of random sets of attention edges whose removal lowers the logit difference less than removing the edges "
+        "to the most attended tokens; ties count half. If only half of the random sets of edges have a smaller effect than "
+        "the edges to the most attended tokens, these tokens matter no more than random tokens.",
+        title="random edges beaten",
+        misread="Information from the most attended tokens may still reach the last token through other tokens.",
+        suspicious="low",
+    ),
+    Column.yes_or_no(
+        "flipped",
+        "Share of texts whose decision changes if the edges from the last token to its most attended tokens are cut in "
+        "all layers.",
+        title="decisions that flip if edges to the top tokens are cut",
+        misread="A confident decision seldom changes: compare with the share of decisions that flip if random attention edges "
+        "are cut.",
+        suspicious="low",
+    ),
     Column.unbounded("drop_random", "mean fall of the logit difference without random attention edges", unit="logits"),
-    Column.share("flipped_random", "share of random sets of attention edges whose removal changes the decision"),
-    Column.share("won", "share of random edge sets that lower the logit difference less than the chosen edges; ties: ½"),
+    Column.share(
+        "flipped_random",
+        "Share of texts whose decision changes if random attention edges are cut, as a mean over random draws.",
+        title="decisions that flip if random attention edges are cut",
+        misread="The share of decisions that flip if random edges are cut says how fragile the model is, and nothing about "
+        "its attention.",
+    ),
     Column.unbounded("drop_sink", "fall of the logit difference without the attention edge to the first token", unit="logits"),
     Column.yes_or_no("flipped_sink", "whether the decision changes without the attention edge to the first token"),
 )
@@ -182,47 +203,22 @@ SPEC = Spec(
     about_columns="Only decoders have these columns. No set contains the first token, the deciding one or special ones. With "
     "`_layers<first>to<last>` at the end, columns from `drop` to `flipped_sink` are about a window of layers, from 1.",
     columns=(
-        Column.share("sink", "mean attention from the last token, where a decoder decides, to the first"),
-        Column.share("sink_layer<l>", "a layer's mean attention from the last token, where a decoder decides, to the first"),
-        Column.share("sink_layer<l>_head<h>", "a head's attention from the last token, where a decoder decides, to the first"),
         *CUT,
         *MOVED,
         *(
-            replace(each, name=f"{each.name}_layers<first>to<last>", means=f"{each.means}, in a window of layers")
+            each.untitled(f"{each.name}_layers<first>to<last>", f"`{each.name}` if edges are cut in a window of layers")
             for each in (*CUT, *MOVED)
         ),
-    ),
-    measures=(
-        Measure.low(
-            "won",
-            "random edges beaten",
-            "Share of random sets of attention edges whose removal lowers the logit difference less than removing the edges "
-            "to the most attended tokens. If only half of the random sets of edges have a smaller effect than the edges to "
-            "the most attended tokens, these tokens matter no more than random tokens.",
-            "Information from the most attended tokens may still reach the last token through other tokens.",
-        ),
-        Measure.low(
-            "flipped",
-            "decisions that flip if edges to the top tokens are cut",
-            "Share of texts whose decision changes if the edges from the last token to its most attended tokens are cut in "
-            "all layers.",
-            "A confident decision seldom changes: compare with the share of decisions that flip if random attention edges "
-            "are cut.",
-        ),
-        Measure(
-            "flipped_random",
-            "decisions that flip if random attention edges are cut",
-            "Share of texts whose decision changes if random attention edges are cut, as a mean over random draws.",
-            "The share of decisions that flip if random edges are cut says how fragile the model is, and nothing about its "
-            "attention.",
-        ),
-        Measure.high(
+        Column.share(
             "sink",
-            "attention on the first token",
             "Share of the last token's attention that goes to the first token, as a mean over layers and heads. A decoder "
             "decides at the last token.",
-            "Many decoders give much attention to the first token, whichever token it is.",
+            title="attention on the first token",
+            misread="Many decoders give much attention to the first token, whichever token it is.",
+            suspicious="high",
         ),
+        Column.share("sink_layer<l>", "a layer's mean attention from the last token, where a decoder decides, to the first"),
+        Column.share("sink_layer<l>_head<h>", "a head's attention from the last token, where a decoder decides, to the first"),
     ),
     answer=_answer,
     drawings=(

@@ -25,7 +25,7 @@ from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, asked_r
 from attest.experiments.readings.rationales import against_marks
 from attest.experiments.readings.truth import hangs_on, scores_against
 from attest.experiments.sampling import Everyone, in_sample
-from attest.experiments.spec import MOVES, Column, Drawing, Means, Measure, OfNumbers, Row, Spec, TokenWeights
+from attest.experiments.spec import MOVES, Column, Drawing, Means, OfNumbers, Row, Spec, TokenWeights
 from attest.experiments.words import first_of_words, over_words, ranked_words
 from attest.models.observation import Observation, observe_again
 
@@ -257,9 +257,20 @@ IN_PROBABILITY = (
     Column("comprehensiveness_<reading>", FALL, "AOPC if nothing attends to the top tokens"),
     Column("sufficiency_<reading>", FALL, "AOPC if only the top tokens get attention; a low value means that they suffice"),
     Column("deleted_<either>_<reading>", FALL, "comprehensiveness or sufficiency if tokens are deleted from the text"),
-    Column.at_least_0("gap_integrated_gradients", "error of the sum of integrated gradients; above 0.01 they are undefined"),
     Column.at_least_0(
-        "gap_lrp", "Transformers only: error of LRP's relevance sum (biases, position vectors, activations)", unit="logits"
+        "gap_integrated_gradients",
+        "Integrated gradients should add up to the difference between the prediction for the text and that for zero "
+        "embeddings. The error of the sum of integrated gradients is in units of probability; above 0.01, integrated "
+        "gradients count as undefined.",
+        title="error of integrated gradients",
+        misread="A network that begins with RMSNorm is discontinuous at zero embeddings. If RMSNorm comes first, more "
+        "integration steps do not make the error of integrated gradients small.",
+    ),
+    Column.at_least_0(
+        "gap_lrp",
+        "error of LRP's relevance sum (biases, position vectors, activations)",
+        unit="logits",
+        only="Transformers",
     ),
 )
 
@@ -276,15 +287,40 @@ SPEC = Spec(
         *IN_PROBABILITY[:3],
         Column.share("win_<either>_<reading>", "share of random token sets of the same size that the explanation beats"),
         Column.share(
+            "win_comprehensiveness_attention",
+            "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens that "
+            "attention ranks first. To erase a token means here that nothing attends to it. The comparison with random sets "
+            "of tokens uses a sample of the texts.",
+            title="token sets beaten by attention",
+            misread="All explanations of a text are compared with the same random sets of tokens; other random sets give "
+            "other numbers.",
+            suspicious="low",
+        ),
+        Column.share(
+            "win_comprehensiveness_integrated_gradients_signed",
+            "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens with the "
+            "largest integrated gradients.",
+            title="token sets beaten by integrated gradients",
+            misread="Integrated gradients and erasure both measure effects on the predicted probability: it is no surprise "
+            "if they agree.",
+        ),
+        Column.share(
             "win_deleted_<either>_<reading>",
             "share of random sets of tokens that the explanation beats if tokens are deleted",
         ),
         Column.unbounded(
             "naopc_<either>_<reading>", "AOPC of the explanation, scaled so that its exact limits become 0 and 1"
         ),
-        Column.correlation("tau_<reading>_and_<other>", "τ-b of two explanations, compared by their absolute values"),
         *IN_PROBABILITY[3:],
-        *(each.moved() for each in IN_PROBABILITY),
+        *(each.untitled(each.name, each.means).moved() for each in IN_PROBABILITY),
+        Column.correlation("tau_<reading>_and_<other>", "τ-b of two explanations, compared by their absolute values"),
+        Column.correlation(
+            "tau_attention_and_integrated_gradients",
+            "Do attention and the absolute values of integrated gradients rank the tokens alike?",
+            title="τ-b of attention and integrated gradients",
+            misread="Agreement shows that two explanations are alike, not that one of them is right.",
+            suspicious="low",
+        ),
         Column.yes_or_no(
             "hangs_on_truth", "whether erasing deciding tokens lowers the prediction more than any random token set"
         ),
@@ -292,65 +328,36 @@ SPEC = Spec(
             "precision_<reading>",
             "share of the n known deciding tokens among the n top tokens, if `hangs_on_truth` is 1",
         ),
+        Column.share(
+            "precision_attention",
+            "Share of true tokens (tokens known to decide the label) among the n tokens that attention ranks first; n: "
+            "number of true tokens. A text is left out if the model does not use the tokens known to decide the label.",
+            title="deciding tokens found by attention",
+            misread="Here, a model uses the tokens known to decide the label if erasing them lowers the prediction more than "
+            "erasing random tokens.",
+            suspicious="low",
+        ),
         Column.share("depth_<reading>", "rank of the last deciding token / number of ranks"),
         Column.share("auprc_<reading>", "average precision in finding tokens known to decide the label"),
         Column.share(
-            "plausible_f1_<reading>", "marked texts only: token F1 of the n top-ranked words, if people marked n words"
+            "plausible_f1_<reading>", "token F1 of the n top-ranked words, if people marked n words", only="marked texts"
         ),
         Column.share(
             "plausible_iou_precision_<reading>",
-            "marked texts only: share of spans of top-ranked words that match a marked span",
+            "share of spans of top-ranked words that match a marked span",
+            only="marked texts",
         ),
         Column.share(
-            "plausible_iou_recall_<reading>", "marked texts only: share of marked spans that match a span of top-ranked words"
+            "plausible_iou_recall_<reading>",
+            "share of marked spans that match a span of top-ranked words",
+            only="marked texts",
         ),
         Column.share(
             "plausible_auprc_<reading>",
-            "marked texts only: area under the precision-recall curve for finding the marked words",
+            "area under the precision-recall curve for finding the marked words",
+            only="marked texts",
         ),
-        Column.correlation("kappa_human", "marked texts only: mean Cohen's κ of all pairs of annotators"),
-    ),
-    measures=(
-        Measure.low(
-            "win_comprehensiveness_attention",
-            "token sets beaten by attention",
-            "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens that "
-            "attention ranks first. To erase a token means here that nothing attends to it. The comparison with random sets "
-            "of tokens uses a sample of the texts.",
-            "All explanations of a text are compared with the same random sets of tokens; other random sets give other "
-            "numbers.",
-        ),
-        Measure(
-            "win_comprehensiveness_integrated_gradients_signed",
-            "token sets beaten by integrated gradients",
-            "Share of 20 random sets of tokens whose erasure moves the prediction less than erasing the tokens with the "
-            "largest integrated gradients.",
-            "Integrated gradients and erasure both measure effects on the predicted probability: it is no surprise if they "
-            "agree.",
-        ),
-        Measure(
-            "gap_integrated_gradients",
-            "error of integrated gradients",
-            "Integrated gradients should add up to the difference between the prediction for the text and that for zero "
-            "embeddings. The error of the sum of integrated gradients is in units of probability; above 0.01, integrated "
-            "gradients count as undefined.",
-            "A network that begins with RMSNorm is discontinuous at zero embeddings. If RMSNorm comes first, more "
-            "integration steps do not make the error of integrated gradients small.",
-        ),
-        Measure.low(
-            "tau_attention_and_integrated_gradients",
-            "τ-b of attention and integrated gradients",
-            "Do attention and the absolute values of integrated gradients rank the tokens alike?",
-            "Agreement shows that two explanations are alike, not that one of them is right.",
-        ),
-        Measure.low(
-            "precision_attention",
-            "deciding tokens found by attention",
-            "Share of true tokens (tokens known to decide the label) among the n tokens that attention ranks first; n: "
-            "number of true tokens. A text is left out if the model does not use the tokens known to decide the label.",
-            "Here, a model uses the tokens known to decide the label if erasing them lowers the prediction more than erasing "
-            "random tokens.",
-        ),
+        Column.correlation("kappa_human", "mean Cohen's κ of all pairs of annotators", only="marked texts"),
     ),
     answer=_answer,
     weights=tuple(_shown_where_explained(each) for name, each in READINGS.items() if name not in ("attention", RANDOM)),

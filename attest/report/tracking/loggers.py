@@ -184,7 +184,7 @@ def is_headline(name: str) -> bool:
     """
     experiment, between, column = name.partition(IN_EACH)
     if between and experiment in EXPERIMENTS:
-        return column in {f"{measure.column}/mean" for measure in EXPERIMENTS[experiment].measures[:OF_EACH]}
+        return column in {f"{measure.name}/mean" for measure in EXPERIMENTS[experiment].measures[:OF_EACH]}
     return bool(between) or name.startswith(("train/", "validation/"))
 
 

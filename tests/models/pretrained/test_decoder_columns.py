@@ -13,7 +13,6 @@ from tests.docs.test_evidence_columns import IDENTITY, type_of
 from tests.models.pretrained.tiny import batch, tiny
 
 ASKED = {"E1": {}, "E2": {"permutations": 5}, "E8": {}, "E9": {"draws": 1}, "E10": {}, "E13": {}, "E16": {}}
-OF_DECODERS = re.compile(r"decoders only: ")
 
 
 @pytest.fixture(scope="module", params=[3, 1], ids=["classes", "one number"])
@@ -36,18 +35,19 @@ def test_every_column_of_a_decoder_is_documented_and_none_of_decoders_is_missing
     columns = {name: spec.column(re.sub(r"_layer\d+$", "", name)) for name in {*table} - IDENTITY - {"prediction"}}
     assert [name for name, column in columns.items() if column is None] == []
     assert {name: column.type for name, column in columns.items()} == {name: type_of(table[name]) for name in columns}
-    of_decoders = expected(tried, experiment, [column.name for column in spec.columns if OF_DECODERS.match(column.means)])
-    assert of_decoders - {column.name for column in columns.values()} == set()
+    of_decoders = [column for column in spec.columns if column.only == "decoders"]
+    there = expected(tried, experiment, [column.name for column in of_decoders])
+    assert [each.name for each in of_decoders if each.name in there and not any(map(each.fits, columns))] == []
 
 
 @pytest.mark.whole("a report of all experiments")
 @pytest.mark.parametrize("experiment", [name for name in ASKED if name != "E16"])
 def test_the_numbers_without_the_first_token_stand_in_the_report(tried, tmp_path, experiment):
-    every = [each for each in EXPERIMENTS[experiment].measures if each.column.endswith(WITHOUT)]
-    there = expected(tried, experiment, [each.column for each in every])
-    measures = [each for each in every if each.column in there]
+    every = [each for each in EXPERIMENTS[experiment].measures if each.name.endswith(WITHOUT)]
+    there = expected(tried, experiment, [each.name for each in every])
+    measures = [each for each in every if each.name in there]
     assert measures
     page = tried.report(tmp_path / "trial.html").read_text(encoding="utf-8")
     for measure in measures:
-        assert f"{experiment}/{measure.column}/mean" in tried.summary
+        assert f"{experiment}/{measure.name}/mean" in tried.summary
         assert measure.title.replace("'", "&#39;") in page

@@ -24,6 +24,6 @@ def test_what_is_logged_once(name):
 
 def test_an_experiment_is_followed_by_its_first_measures():
     for spec in EXPERIMENTS.values():
-        followed = [measure for measure in spec.measures if is_headline(f"{spec.id}/validation/{measure.column}/mean")]
+        followed = [measure for measure in spec.measures if is_headline(f"{spec.id}/validation/{measure.name}/mean")]
         assert len(followed) <= OF_EACH
         assert followed == [*spec.measures[: len(followed)]]
