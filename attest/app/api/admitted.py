@@ -87,7 +87,12 @@ def admitted(model: Any, tokenizer: Any, read: Given, options: Options) -> tuple
     Raises:
         AttestError: the model has no attention that can be tested, or cannot read these texts.
     """
-    encode, words = options.encode, options.words
+    encode, words, pipeline = options.encode, options.words, pipeline_in(options.model)
+    if pipeline is not None and encode is not None:
+        raise AttestError(
+            "encode= was given beside a pipeline, which turns texts into tokens in its own way, so its answers could not be "
+            "compared; expected one of the two. Leave encode= out, or give pipeline.model in place of the pipeline."
+        )
     named: Sequence[str] = names_of(options.label_names)
     told = not read.batched or read.typed
     if adapted := foreign.is_of_transformers(model):
@@ -106,7 +111,6 @@ def admitted(model: Any, tokenizer: Any, read: Given, options: Options) -> tuple
     case = case_of(network)
     read = case.read(read, encode, options.batch_size)
     names = case.names(names_of(named or getattr(options.data, "label_names", None)))
-    pipeline = pipeline_in(options.model)
     return Defendant(network, case, names, encode, words, tokenizer, adapted, windowed, pipeline), read
 
 

@@ -90,6 +90,12 @@ def test_a_pipeline_that_puts_words_before_a_prompt_is_refused(refusal):
         attest.sources(made("text-generation", model, tokenizer, prefix="very "), text, ablations=0)
 
 
+def test_an_encoder_beside_a_pipeline_is_refused(model, tokenizer, refusal):
+    """It ended in an AttributeError."""
+    with refusal():
+        tried("text-classification", model, tokenizer, given={"encode": lambda text: [1, 2, 3]})
+
+
 def test_a_long_text_is_cut_by_the_trial_alone(model, tokenizer):
     long = [" ".join(["a very fine film"] * 30), *TEXTS]
     with pytest.warns(UserWarning, match="their ends are cut"):
