@@ -58,6 +58,10 @@ class Experiment(Evidence):
         known = self._known
         if experiment is None and id not in known:
             raise AttestError(f"the experiment {id} is not known; expected one of: {', '.join(known)}, or your own function.")
+        if experiment is None and reads is not None:
+            raise AttestError(
+                f"{id} says itself what it reads; expected reads= with a function of your own. Leave reads= out."
+            )
         self.id, self.experiment, self.reads = id, known[id] if experiment is None else experiment, reads
         super().__init__(every_n_epochs, validation_instances, **options)
 

@@ -106,8 +106,10 @@ class ConfiguredExperiment:
         If the network returns one number, ``of_numbers`` of the experiment names the columns.
         """
         columns = self.run(observation, **{name: getattr(context, name) for name in self.reads}, **self.settings)
-        of_numbers = EXPERIMENTS[self.id].of_numbers if kind_of(observation.network) == NUMBER else None
-        return columns if of_numbers is None else of_numbers.named(columns)
+        described = EXPERIMENTS.get(self.id)  # None for a function of somebody's own
+        if described is None or described.of_numbers is None or kind_of(observation.network) != NUMBER:
+            return columns
+        return described.of_numbers.named(columns)
 
     @property
     def defaults(self) -> dict[str, Any]:

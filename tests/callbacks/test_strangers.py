@@ -119,6 +119,8 @@ def test_any_function_is_an_experiment(refusal):
     assert table["right"].tolist() == (table["label"] == table["predicted"]).tolist()
     with refusal():
         Experiment("E2", attention_permutation, draws=3)
+    with refusal():
+        Experiment("E2", reads=("labels",))
 
 
 def test_a_function_of_ones_own_is_given_what_it_declares_alone(monkeypatch):

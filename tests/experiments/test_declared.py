@@ -2,7 +2,8 @@
 
 import inspect
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -46,6 +47,15 @@ def test_a_function_of_ones_own_reads_what_is_declared_or_else_what_its_paramete
         own_experiment("E20", ours, ["truth"])
     with refusal():
         own_experiment("E20", ours, ["texts"])
+
+
+def test_a_function_of_ones_own_is_run_on_a_model_of_one_number():
+    """It ended in a KeyError: no description says how its columns are called there."""
+    observation = SimpleNamespace(network=SimpleNamespace(kind=kinds.NUMBER))
+    own = own_experiment("E20", lambda observation, seed: {"tvd_max": seed})
+    assert own(observation, Context(None, 2, seed=7)) == {"tvd_max": 7}
+    ours = replace(askable()["E2"], run=lambda observation, seed: {"tvd_max": seed, "flipped": seed})
+    assert ours(observation, Context(None, 2, seed=7)) == {"moved_max": 7}
 
 
 @pytest.mark.parametrize("spec", EXPERIMENTS.values(), ids=EXPERIMENTS)
