@@ -30,7 +30,7 @@ SEPARATORS = ",;\t|"
 ROWS_AT_ONCE = 10_000
 """Of a parquet file; as many are objects at a time."""
 LONGEST_CELL = 2**31 - 1
-"""The csv module gives up at 131,072 characters, which a text of 20,000 tokens reaches."""
+"""The most characters of a cell. The csv module's own limit, 131,072, is reached by a text of 20,000 tokens."""
 
 
 @dataclass(frozen=True, slots=True)

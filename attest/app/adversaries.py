@@ -94,7 +94,7 @@ STATES_OF, STATES = (f"attest.models.networks.{each}" for each in ("TransformerT
 SIZES = ("size", "layers", "heads", "embedding_size", "dropout")
 """The arguments of the tagger that its probe by weighted states takes over."""
 GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
-"""By what the base predicts; ``GUIDING`` holds the λ of the adversaries that guide if no λ is typed."""
+"""The λ of the adversaries whose attention guides another model if no λ is typed, by what the base predicts."""
 
 
 def require_controls(base: Settings) -> None:

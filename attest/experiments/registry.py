@@ -79,7 +79,7 @@ class Context:
     marks: Tensor | None = None
     """float ``(B, T, A)``, what they marked for it, as in ``Observation``."""
     words: Tensor | None = None
-    """int64 ``(B, T)``, the word of each token, where marks are of words."""
+    """int64 ``(B, T)``, the number of each token's word, below 0 if it belongs to none; None if words are not known."""
     neutral: tuple[Neutral, Neutral] | None = None
     """Two pools of neutral words; None if nobody has searched for them."""
     head_means: Mapping[str, Tensor] | None = None

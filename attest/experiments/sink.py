@@ -22,7 +22,7 @@ SHORT = 0.5
 ROWS = 2
 """The fewest rows, without its own, that may attend to it: of the last tokens of a decoder too little is known."""
 HEADS = 0.1
-"""A token is left out, where no single head is asked about, if it is the sink of at least this share of all heads."""
+"""A token that is the sink of at least this share of all heads is left out, unless a single head is asked about."""
 WITHOUT = "_without_sink"
 """Ends the name of a column that sets sinks aside."""
 

@@ -243,7 +243,7 @@ def _on_decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
 
 MARKS = "os^Dv*PX"
 SHARES = ("test/accuracy", "test/f1", "test/chunk_f1", "test/f1_micro", "test/roc_auc")
-"""Scores from 0 to 1, whose intervals end there."""
+"""Scores from 0 to 1, whose intervals are cut at 0 and 1."""
 
 
 def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:

@@ -36,7 +36,7 @@ CHARACTERS = 56
 NAMED = 3
 """The most groups of words that a line names."""
 FEW_WORDS, MUCH = 3, 0.3
-"""Texts are shown of which so few words decide, by so much of a probability, if there are such texts."""
+"""Preferred texts: at most so many words decide them, and make the decision at least so much more probable than none do."""
 CARRIES, FULLY = 0.8, 0.9
 """The shares of the way to the decision from which a reader asks why a text counts as wrong."""
 GROUP, GROUPINGS = 10, 3
@@ -59,7 +59,7 @@ class Drawn(NamedTuple):
     heat: float
     """The weight of the explanation as a share of the text's largest, in [0, 1]."""
     first: bool
-    """Whether it is one of the explanation's first words, which were asked."""
+    """Whether it is one of the words that the explanation ranks first, which the model also read alone."""
     decides: bool
     asked: bool
     """Whether it is the word whose tag is asked about."""

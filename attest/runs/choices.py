@@ -33,7 +33,7 @@ OF_THE_RUN = "--run."
 MOST = 1000
 """The largest number of seeds, steps or jobs."""
 DECLARED_OPTION = re.compile(r"^#.*?(--[\w.]+=\{\})", re.MULTILINE)
-"""The option in the header of a file that the parameter of its value sets."""
+"""The option, in a comment of a choice's file, into which the number after the colon is filled: 1.3 of ``entmax:1.3``."""
 CONFIG = "--config="
 CONFIG_FLAGS = ("-c", "--config")
 ORDER = ("TRAINER", "LOGGER", "DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "EXPERIMENTS")

@@ -30,7 +30,7 @@ class Defendant:
     network: nn.Module
     """The network whose attention is tested."""
     case: Case
-    """How it is treated, by what it decides."""
+    """How the trial reads and measures a model of its kind, such as a tagger."""
     names: tuple[str, ...]
     """The names of its classes or labels, in order; empty if they have numbers only."""
     encode: Encode | None

@@ -40,7 +40,7 @@ class Case:
     measuring: ClassVar[type[Measuring]] = Measuring
     """The class that measures its decisions."""
     takes_explanations: ClassVar[bool] = True
-    """Whether numbers of the user for the tokens of a text are about its one decision."""
+    """Whether users may give explanations of their own, numbers for the tokens of each text."""
     takes_rationales: ClassVar[bool] = True
     row: ClassVar[str] = "id"
     """The entry of a batch that says which of the given texts each row is about."""

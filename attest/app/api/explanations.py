@@ -24,7 +24,7 @@ from attest.models.observation import GivenReading
 Explanations: TypeAlias = Mapping[str, Sequence[Any] | Callable[..., Any]] | pd.DataFrame | str | Path
 """By name, the numbers of each text, or a function that returns them; or a table with a column of texts, or its file."""
 KEY = "explanation/{}"
-"""Of a batch: an explanation by its name, float64 ``(B, T)``."""
+"""The key in a batch under which an explanation of this name stands, float64 ``(B, T)``."""
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 TEXTS_COMPARED = 100
 """E15's sample of texts, unless another is asked for: 12 are too few to tell which of two readings is better."""

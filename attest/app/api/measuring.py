@@ -196,7 +196,7 @@ class Measuring:
         self._until_decided: pd.DataFrame | None = None
         """The table of E19, if it was read until the verdict was known."""
         self._early: dict[str, EarlyTable] = {}
-        """The tables of the experiments that have read enough texts, by id."""
+        """The tables of the experiments that stopped early because their means were precise enough, by id."""
 
     def all_of(
         self,

@@ -33,7 +33,7 @@ CLOSE = 1e-4
 COMPARED = 8
 """The texts of a batch that a pipeline answers, one by one."""
 Apart = Callable[[str], float]
-"""The largest difference between the pipeline, without the setting of this name, and the model."""
+"""Takes the name of a setting, or an empty text; returns how far the pipeline without it is from the model, at most."""
 
 
 def pipeline_in(model: Any) -> Any:

@@ -25,7 +25,7 @@ Rationales: TypeAlias = Sequence[Any] | pd.DataFrame | str | Path
 tagger ``{"word": 3, "marks": …}``, such marks for the tag of one word."""
 COLUMNS = ("rationales", "rationale", "evidences", "marks", "marked")
 KEY = "marks"
-"""Of a batch: float ``(B, T, A)``, as ``Observation.marks``."""
+"""The key in a batch under which marks stand, float ``(B, T, A)``, as in ``Observation.marks``."""
 OF_TAG = {"marks": KEY, "place": "marked_token", "words": "word"}
 """Of a tagger's batch: what E15 is told of marks, by its names for them."""
 HOW = (

@@ -130,7 +130,7 @@ class _Pairs(NamedTuple):
     tied_x: Tensor
     tied_y: Tensor
     untied: Tensor
-    """Tied in neither; where x and y both have different scores, there is at least one."""
+    """The number of pairs tied in neither x nor y; at least one unless x or y is constant."""
     balance: Tensor
     """Concordant minus discordant."""
     null_variance: Tensor

@@ -46,7 +46,7 @@ def shares_of(observation: Observation, explanation: Tensor) -> Tensor:
 AMOUNTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """The shares of elements that are kept, π."""
 LEAST = 1e-6
-"""What is added to an importance, over its largest, so that tokens without any are kept alike once all others are."""
+"""The share of a text's largest importance that is added to each token's: tokens of importance 0 are then kept alike."""
 
 
 def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:

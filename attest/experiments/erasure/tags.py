@@ -24,7 +24,7 @@ from attest.models.offers import offers_of
 from attest.models.traits import traits_of
 
 PLACES = 1 << 20
-"""More than a sentence has: ids of its tokens are made with it."""
+"""More tokens than any sentence has; the id of a token is the sentence's id times this, plus the token's place."""
 
 
 def tag_erasure(

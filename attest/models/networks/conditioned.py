@@ -46,7 +46,7 @@ class ConditionedClassifier(PoolsByAttention):
     """
 
     reads_questions = True
-    """Each training text must have a question."""
+    """It reads a question beside each text, so each training text must have one."""
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ Eager = Callable[..., tuple[Tensor, Tensor]]
 
 
 Memory = Callable[[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor, Tensor | None]]
-"""A function from the keys, values and mask of one computation of attention to those to which its queries attend."""
+"""Takes the keys, values and mask that an attention call has computed; returns those that the call uses."""
 Attend = Callable[[slice], tuple[Tensor, Tensor]]
 """A function from rows of one attention computation to their outputs ``(B, Q, N, D)`` and weights ``(B, N, Q, S)``."""
 
