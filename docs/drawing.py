@@ -15,7 +15,7 @@ HOLDS = {
     "lightning_modules": "how each kind of model is trained",
     "runs": "a run on disk: what was asked, its name, its folder",
     "evidence": "the engine: experiments measured batch by batch",
-    "experiments": "E1 to E17, one file each",
+    "experiments": "E1, E2 and so on, one file each",
     "datamodules": "corpora as batches",
     "models": "networks, Transformers of other people, and how they are observed",
     "core": "attention, measures, memory, random draws, errors",

@@ -1,7 +1,7 @@
 """All experiments by id, found in the modules below ``attest.experiments`` that define ``SPEC`` or ``SPECS``.
 
-Adding an experiment takes its file here, a line in each choice of experiments that it suits, and one test; “Your own
-experiment” in the documentation has an example.
+Adding an experiment takes its file here, an entry in ``configs/sizes.yaml`` and one test; “Your own experiment” in the
+documentation has an example.
 """
 
 import inspect
