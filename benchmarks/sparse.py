@@ -10,7 +10,7 @@ What is compared, and how it is judged, was stated in ``configs/tables/sparse.ya
 
 import argparse
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ from attest.replication.plan import make_plan
 from attest.report.run_tables import markdown_table
 from attest.runs.asked import folder_of_words
 from attest.runs.folder import INSTANCES, RunFolder, read_json, write_table, write_text
-from attest.runs.published_tables import PublishedTable, read_published, table_file
+from attest.runs.published_tables import read_published, table_file
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 PAGE = RESULTS / "sparse-attention.md"
@@ -41,17 +41,21 @@ PROXIES = {
 """The proxies of the papers: columns of the table, and what they are."""
 SEEDS_STATED = {"sst": 5}
 """Of the other corpora three."""
+ORDERED = 6
+"""The fewest differences whose order can agree clearly: p is at least 2 / 5! = 0.017 for five, 2 / 6! = 0.003 for six."""
 DRAWS = 10_000
 READ = ("right", "right_random", "right_leave_one_out")
 """What is kept of each text: whether the first words of attention, of a random order and of leave-one-out decide."""
+NOT_IN_TAGGERS = "right_leave_one_out"
+"""What is not measured in a tagger, and NaN there."""
 ABOUT = (
     "Papers have asked it and answered by proxies. Here it is measured: in which share of the texts that need words does "
     "attention point at the [words that decide](../deciding.md)? Hypotheses, tests and the order of runs were stated on "
     "2026-11-28 in `configs/tables/sparse.yaml`, before the first run: each setting is compared with softmax in the same "
     "architecture, with the same seeds and on the same texts. *More?* and *as many?* are the verdicts of claims that are "
-    "judged together (each at 0.05 / 11); intervals without another word are of 95 %, over texts drawn again. *Too few "
-    "words*: attention is above 0 on fewer words than decide, so that it cannot point at them all; this column was added when "
-    "the first results were known, and decides nothing. All numbers: "
+    "judged together (each of a corpus's m settings at 0.05 / m); intervals without another word are of 95 %, over texts "
+    "drawn again. *Too few words*: attention is above 0 on fewer words than decide, so that it cannot point at them all; this "
+    "column was added when the first results were known, and decides nothing. All numbers: "
     "`make reproduce TABLE=sparse`, then `python -m benchmarks.sparse`."
 )
 LIMITS = (
@@ -90,8 +94,11 @@ def keep(data: str, root: Path) -> Path:
 
 def texts_of(run: RunFolder, read: Sequence[str] = READ) -> pd.DataFrame:
     """Return the columns that ``keep`` keeps of one run, but for ``row`` and ``seed``; ``read`` in the place of ``READ``."""
-    decided = pd.read_parquet(run.evidence("E19"), columns=["id", "words", *read])
-    decided = decided.dropna(subset="right")
+    tagger = not run.evidence(INSTANCES).is_file()
+    measured = [column for column in read if not (tagger and column == NOT_IN_TAGGERS)]
+    decided = pd.read_parquet(run.evidence("E19"), columns=["id", "words", *measured]).dropna(subset="right")
+    if tagger:  # it attends in several heads
+        return decided.assign(**{NOT_IN_TAGGERS: np.nan}, support=np.nan)
     attention = pd.read_parquet(run.evidence(INSTANCES), columns=["id", "attention"]).set_index("id")["attention"]
     return decided.assign(support=[int((np.asarray(attention[each]) > 0).sum()) for each in decided["id"]])
 
@@ -152,7 +159,9 @@ def points(low: float, high: float) -> str:
 
 
 def share_of(values: np.ndarray) -> str:
-    """Return a mean over seeds and texts, float ``(S, N)`` with NaN, as text with its interval over texts."""
+    """Return a mean over seeds and texts, float ``(S, N)`` with NaN, as text with its interval over texts; – without any."""
+    if np.isnan(values).all():
+        return "–"
     low, high = over_texts(values)
     return f"{percent(float(np.nanmean(values, axis=1).mean()))} [{percent(low)}, {percent(high)}]"
 
@@ -171,11 +180,11 @@ HEAD = (
 )
 
 
-def _rows(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, texts: pd.DataFrame) -> Iterator[list[str]]:
+def _rows(rows: Iterable[str], numbers: pd.DataFrame, claims: pd.DataFrame, texts: pd.DataFrame) -> Iterator[list[str]]:
     yield list(HEAD)
     read = {column: by_seed_and_text(texts, column) for column in READ}
     short = by_seed_and_text(texts.assign(short=(texts["support"] < texts["words"]).astype(float)), "short")
-    for row in table.rows:
+    for row in rows:
         if row not in read["right"]:
             yield [row, "not run", *[""] * (len(HEAD) - 2)]
             continue
@@ -237,19 +246,25 @@ def _of_corpus(data: str) -> list[str]:
     rows, claims = pd.DataFrame(written["numbers"]), pd.DataFrame(written["claims"])
     rows[["ours", "low", "high"]] = rows[["ours", "low", "high"]].astype(float)  # null where undefined
     numbers = rows[rows["data"] == data].set_index(["row", "column"])
-    pairs = [(claim.left[0], claim.right[0]) for claim in table.claims if claim.family == FAMILY]
-    told = proxies(numbers["ours"].unstack(), pairs)
+    here = [row.name for row in table.rows.values() if data in row.data]
+    pairs = [(claim.left[0], claim.right[0]) for claim in table.claims if claim.family == FAMILY and data in claim.data]
     shutil.copyfile(folder / f"{data}-each-run.png", RESULTS / f"sparse-{data}.png")
     seeds, stated = int(numbers["seeds"].max()), SEEDS_STATED.get(data, 3)
     looked = [] if seeds >= stated else [f"**A look on the way**: {seeds} of {stated} seeds have run."]
-    would = [f"{PROXIES[each.proxy]} ({each.proxy})" for each in told.itertuples() if each.would]
     return [
         f"## {data}",
         *looked,
         _answer(claims, by_seed_and_text(texts, "right"), pairs, data),
         f"![Share of texts in which attention is right, against accuracy, a point a run](sparse-{data}.png)",
-        markdown_table(list(_rows(table, numbers, claims, texts))),
-        f"Would a proxy have told? {len(pairs)} differences from softmax of each proxy, ordered beside those of the share "
+        markdown_table(list(_rows(here, numbers, claims, texts))),
+        *(_proxies_told(proxies(numbers["ours"].unstack(), pairs), len(pairs)) if len(pairs) >= ORDERED else []),
+    ]
+
+
+def _proxies_told(told: pd.DataFrame, pairs: int) -> list[str]:
+    would = [f"{PROXIES[each.proxy]} ({each.proxy})" for each in told.itertuples() if each.would]
+    return [
+        f"Would a proxy have told? {pairs} differences from softmax of each proxy, ordered beside those of the share "
         f"(Kendall's τ-b; {len(PROXIES)} proxies, each at {LEVEL} / {len(PROXIES)}): {'; '.join(would) or 'none would'}.",
         markdown_table([
             ["proxy", "what it is", "τ-b", "p"],

@@ -348,7 +348,7 @@ def _judged(table: PublishedTable, folders: Folders, kept: KeptNumbers, claim: P
         "two_sided": entry.get("two_sided", []),
         "published": published_difference(table, claim, data),
         "verdict": found.absent
-        or judge_claim(claim.expect, difference, p_values, allowed, together=table.judged_together(claim)),
+        or judge_claim(claim.expect, difference, p_values, allowed, together=table.judged_together(claim, data)),
         "about": (data, claim.that),
         "keep": found.keep,
     }

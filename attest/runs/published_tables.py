@@ -205,9 +205,9 @@ class PublishedTable:
     drawings: tuple[TableFigure, ...]
     notes: tuple[str, ...]
 
-    def judged_together(self, claim: PublishedClaim) -> int:
-        """Return how many claims are judged together with a claim on each corpus, itself included."""
-        return sum(other.family == claim.family for other in self.claims) if claim.family else 1
+    def judged_together(self, claim: PublishedClaim, data: str) -> int:
+        """Return how many claims are judged together with a claim on a corpus, itself included."""
+        return sum(other.family == claim.family and data in other.data for other in self.claims) if claim.family else 1
 
 
 def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> PublishedTable:
@@ -333,7 +333,7 @@ def _parse_claim(
     sides_columns = rest.pop("columns", None) or [rest.pop("column")] * 2
     _require_known("row", sides_rows, rows)
     _require_known("column", sides_columns, columns)
-    data = tuple(rest.pop("data", corpora))
+    data = tuple(rest.pop("data", [corpus for corpus in corpora if all(corpus in rows[row].data for row in sides_rows)]))
     paired = TRUTHS[rest.pop("paired", "true")]
     _require_nothing_left(f"claim {that!r}", rest)
     left, right = zip(sides_rows, sides_columns, strict=True)

@@ -156,12 +156,21 @@ def _p_of(claim):
     return [test["p"] for test in claim["tests"]]
 
 
+def test_a_claim_is_made_where_both_its_rows_are_and_judged_with_its_family_there():
+    family = "{name: all, that: '{left} as {right}', column: τ, expect: equal, rows: [[dense, sparse], [dense, dense]]}"
+    rows = TABLE.replace("  - name: sparse\n", "  - name: sparse\n    data: [sst]\n")
+    table = parse(f"{rows}families:\n  - {family}")
+    mixed, alone = table.claims[-2:]
+    assert (mixed.data, alone.data) == (("sst",), ("sst", "imdb"))
+    assert [table.judged_together(alone, data) for data in alone.data] == [2, 1]
+
+
 def test_a_family_is_its_claims_judged_together(tmp_path):
     better = '  - {that: "{left} ranks better than {right}", column: τ, expect: greater, '
     alone = parse(TABLE + better + "rows: [dense, sparse]}")
     both = parse(TABLE + "families:\n" + better + "name: ranks, rows: [[dense, sparse], [sparse, dense]]}")
     assert [claim.that for claim in both.claims[2:]] == ["dense ranks better than sparse", "sparse ranks better than dense"]
-    assert [both.judged_together(claim) for claim in both.claims] == [1, 1, 2, 2]
+    assert [both.judged_together(claim, "sst") for claim in both.claims] == [1, 1, 2, 2]
     tau = {"dense": (0.16, 0.24, 0.29), "sparse": (0.1, 0.1, 0.1)}
     folders = {
         (row, "sst", None): {seed: finished_run(tmp_path / f"{row}{seed}", tau=[each] * 20) for seed, each in enumerate(of)}
