@@ -17,8 +17,8 @@ from torch.nn import functional
 from attest.core.attention.interventions import attending
 from attest.core.attention.rollout import attention_rollout
 from attest.core.errors import AttestError
-from attest.core.kinds import NUMBER, TAGS
-from attest.core.measures import probabilities
+from attest.core.kinds import LABELS, NUMBER, TAGS
+from attest.core.measures import class_logits
 from attest.models.inputs import Inputs
 from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
@@ -257,10 +257,12 @@ class WindowedNetwork(UniformPooling, nn.Module):
             return logits.masked_fill(~there, -torch.inf).amax(dim=1)
         if self.pooled == "mean":
             return logits.where(there, 0).sum(dim=1) / there.sum(dim=1)
-        mean = probabilities(logits).where(there, 0).sum(dim=1) / there.sum(dim=1)
-        least = torch.finfo(mean.dtype).tiny
-        logarithms = mean.clamp(min=least).log()
-        return logarithms[..., 1:] - logarithms[..., :1] if logits.shape[-1] == 1 else logarithms
+        alone = self.kind == LABELS or logits.shape[-1] == 1  # each logit is the input of a sigmoid: two classes each
+        if alone:
+            logits, there = class_logits(logits.unsqueeze(-1)), there.unsqueeze(-1)
+        mean = logits.softmax(dim=-1).where(there, 0).sum(dim=1) / there.sum(dim=1)
+        logarithms = mean.clamp(min=torch.finfo(mean.dtype).tiny).log()
+        return logarithms[..., 1] - logarithms[..., 0] if alone else logarithms
 
 
 def _in_windows(columns: Mapping[str, Tensor], places: Places) -> dict[str, Tensor]:

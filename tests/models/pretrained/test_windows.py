@@ -111,6 +111,17 @@ def test_one_sigmoid_is_pooled_too(bert, tokenizer):
         torch.testing.assert_close(network(tokens, mask, asked=first).squeeze(-1), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_each_of_several_labels_is_pooled_alone(tokenizer):
+    """As which labels a text has is read for all labels at once: their probabilities do not sum to 1."""
+    model = tiny("bert", vocab_size=len(WORDS), problem_type="multi_label_classification")
+    network = in_windows(model, tokenizer, "mean-of-probabilities")
+    tokens, mask = batch(tokenizer, TEXTS)
+    for text, ours in zip(TEXTS, network(tokens, mask).sigmoid(), strict=True):
+        told = tokenizer(text, truncation=True, max_length=WINDOW, stride=STRIDE, return_overflowing_tokens=True)["input_ids"]
+        windows = torch.cat([model(torch.tensor([ids])).logits for ids in told])
+        torch.testing.assert_close(ours, windows.sigmoid().mean(dim=0), rtol=1e-4, atol=1e-6)
+
+
 def test_short_texts_are_tried_as_without_windows(bert, tokenizer):
     texts = written((3, 8, 10, 5))
     plain = attest.trial(bert, texts, QUICK, tokenizer=tokenizer, labels=[0, 1, 2, 0], progress=False)
