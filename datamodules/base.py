@@ -156,7 +156,8 @@ class TextDataModule(LightningDataModule):
         units = "sentences" if corpus.train.has("tags") else "texts"
         for split in SPLITS[1:]:
             if unread := corpus.unread(split):
-                say(f"{unread:,} of the {corpus.sizes[split]:,} {units} of the {split} split have no word of the vocabulary.")
+                of = f"{unread:,} of the {corpus.sizes[split]:,} {units} of the {split} split"
+                say(f"{of} {'has' if unread == 1 else 'have'} no word of the vocabulary.")
         for sentence in told(corpus.copies, corpus.sizes, units):
             say(sentence)
         if self.subwords is None:

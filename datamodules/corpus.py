@@ -196,8 +196,8 @@ def told(copied: Mapping[str, int], texts: Mapping[str, int], units: str = "text
         units: what the texts are called, as in ``Kind.units``.
     """
     return [
-        f"{count:,} of the {texts[later]:,} {units} of the {later} split are also in the {earlier} split, so scores on them "
-        f"do not show what the model makes of new {units}."
+        f"{count:,} of the {texts[later]:,} {units} of the {later} split {'is' if count == 1 else 'are'} also in the "
+        f"{earlier} split, so scores on them do not show what the model makes of new {units}."
         for pair, count in copied.items()
         for later, _, earlier in [pair.split()]
     ]

@@ -127,9 +127,8 @@ SPEC = Spec(
         *and_for_decoders((CORRECT, TVD, TVD.moved()), SPARED),
         *ACCURACIES,
         *(
-            Column(
+            Column.share(
                 f"kept_{name}",
-                None,
                 f"Share of decisions that stay under {label}.",
                 type="bool",
                 only="texts without labels",

@@ -27,7 +27,7 @@ from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
 from attest.models.prediction import kind_of
 
-NO_EXPERIMENTS = ("judges", "registry", "stopping", "verdict")
+NO_EXPERIMENTS = ("registry", "stopping", "verdict")
 """What lies in the folder of the experiments and imports this file."""
 
 

@@ -34,6 +34,11 @@ def test_an_experiment_that_samples_texts_reads_everyone_and_has_a_size(experime
     assert experiment.samples == ("everyone" in experiment.reads) == ("texts" in experiment.defaults)
 
 
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
+def test_each_mean_of_the_report_has_a_range_so_that_until_waits_for_it(experiment):
+    assert [measure.name for measure in experiment.measures if measure.range is None] == []
+
+
 def ours(observation, labels, seed=3, texts=2):
     return {"labels": labels, "seed": seed}
 

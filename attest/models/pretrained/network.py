@@ -145,7 +145,13 @@ class PretrainedNetwork(UniformPooling, nn.Module):
             return waiting.pop()
 
         with self.embeddings.register_forward_hook(replace_first):
-            return self.logits_of(mask, input_ids=tokens, **beside)
+            logits = self.logits_of(mask, input_ids=tokens, **beside)
+        if waiting:
+            raise AttestError(
+                f"{type(self.model).__name__} looks its tokens up in another table than the one that get_input_embeddings() "
+                f"returns, so token vectors cannot be replaced; {EXPECTED}."
+            )
+        return logits
 
     def _has_padding(self, mask: Tensor) -> Tensor:
         """Return which tokens are padding, bool ``(B, T)``: those after the last real token."""
@@ -428,9 +434,12 @@ def padding_of(model: "PreTrainedModel") -> int | None:
 
 
 def embeddings_of(model: "PreTrainedModel") -> nn.Embedding:
-    """Return the token embedding of a model; refuse a model without one."""
+    """Return the token embedding that a model looks its tokens up in; refuse a model without one."""
+    from transformers import PreTrainedModel
+
+    stack = dict(model.base_model.named_children()).get("encoder")  # of T5ForTokenClassification, which has a table of its own
     try:
-        found: Any = model.get_input_embeddings()
+        found: Any = (stack if isinstance(stack, PreTrainedModel) else model).get_input_embeddings()
     except NotImplementedError:
         found = None
     adapted = type(found).__module__.startswith("peft.")  # and has the table inside

@@ -11,16 +11,19 @@ from transformers.modeling_outputs import BaseModelOutput
 import attest
 from attest.core.attention.interventions import Intervention, intervene, recorded
 from attest.core.errors import AttestError
+from attest.core.kinds import TAGS
 from attest.core.measures import probabilities
 from attest.experiments import observe
 from attest.experiments.erasure.operators import attention
 from attest.experiments.layers import layer_identifiability, observe_layers, read_from_layers
 from attest.models.contract import require_itself
 from attest.models.inputs import Inputs
+from attest.models.pretrained.admitted import require_as_it_is
 from attest.models.pretrained.crossing import CrossingNetwork
 from attest.models.pretrained.loading import load
+from attest.models.pretrained.network import PretrainedNetwork
 from benchmarks.copying import planted, trained, tried, weights_of
-from tests.models.pretrained.tiny import BART, SMALL, TEXTS, WORDS, batch
+from tests.models.pretrained.tiny import BART, SMALL, TEXTS, WORDS, batch, tiny
 
 T5 = {"d_model": 16, "d_kv": 4, "d_ff": 24, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 4}
 CLASSIFIERS = {"bart": BART, "mbart": BART, "t5": T5}
@@ -238,3 +241,22 @@ def test_a_trial_tells_cross_attention_that_decides_from_one_that_does_not(copie
     for operator in ("attention", "delete"):
         assert free[f"E14/win_comprehensiveness_{operator}/mean"] > 0.9
         assert 0.35 < uniform[f"E14/win_comprehensiveness_{operator}/mean"] < 0.65
+
+
+def test_a_tagger_of_an_encoder_alone_is_read_where_it_looks_its_tokens_up():
+    """T5ForTokenClassification has two tables with the same weights, and looks up in the one of its encoder."""
+    network = PretrainedNetwork(tiny("t5", tokens=True, **T5), kind=TAGS).eval()
+    require_as_it_is(network)
+    tokens, mask = batch()
+    embedded = network.encode(tokens, mask).requires_grad_()
+    logits = network.decode(embedded, mask.float())
+    torch.testing.assert_close(logits[mask], network(tokens, mask)[mask])
+    assert torch.autograd.grad(logits.sum(), embedded)[0][mask].any(dim=-1).all()
+
+
+def test_a_model_with_a_table_that_is_not_looked_up_in_is_refused(monkeypatch):
+    model = tiny("bert")
+    other = torch.nn.Embedding.from_pretrained(model.get_input_embeddings().weight.detach())
+    monkeypatch.setattr(model, "get_input_embeddings", lambda: other)
+    with pytest.raises(AttestError, match="looks its tokens up in another table"):
+        require_as_it_is(PretrainedNetwork(model))
