@@ -3,9 +3,10 @@
 import yaml
 
 YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The reader of YAML, ten times as fast if the library was built with its part in C."""
+"""The class that loads YAML: PyYAML's C implementation, ten times as fast, if it is installed, else the one in Python."""
 DEEPEST, LARGEST = 100, 20_000
-"""How deep values may lie in one another, and how many there may be, aliases counted; ours need 10 and 1,500."""
+"""The limits for an untrusted YAML text: the most levels of nesting, and the most values, with each use of an alias counted in
+full. Attest's own files need 10 and 1,500."""
 
 
 def bounded(text: str) -> str:

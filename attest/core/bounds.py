@@ -9,7 +9,7 @@ from typing import Any
 from attest.core.errors import AttestError
 
 AT_ONCE = max(64, 4 * (os.cpu_count() or 1))
-"""More threads or processes slow a machine down until nothing moves."""
+"""The largest number of processes or threads that a setting may have; more slow a machine down until nothing moves."""
 MANY = 1_000_000_000
 WHOLE: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("processes", "threads"), (1, AT_ONCE)),
@@ -21,9 +21,9 @@ WHOLE: Mapping[str, tuple[int, int]] = {
     "seed": (0, 2**32 - 1),
     "width": (1, MANY),
 }
-"""The least and the most of a setting that counts something."""
+"""The smallest and the largest allowed value of each setting that must be a whole number, by the name of the setting."""
 POSITIVE = ("memory_gib", "until", "validation_seconds", "epsilon", "filter_epsilon", "gradient_clip_val")
-"""Settings that measure something: finite and above 0."""
+"""The names of the settings that must be finite numbers above 0."""
 
 
 def require_bounds(settings: Mapping[str, Any], shown: Callable[[str], str] = "`{}`".format) -> None:

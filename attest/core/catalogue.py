@@ -56,7 +56,7 @@ CATALOGUE = {
     ),
     "conll2000": CorpusSource(("train", "test"), hub="eriktks/conll2000"),
 }
-"""The sources of the corpora, by the value of ``DATA``."""
+"""The places from which each public corpus can be read, by the name of the corpus, which users give as ``DATA``."""
 
 
 HUB = "the Hugging Face Hub"

@@ -13,11 +13,14 @@ from importlib.metadata import PackageNotFoundError, metadata, requires
 from packaging.requirements import Requirement
 
 DISTRIBUTION = "attest-attention"
-"""The name of the distribution; the import and the command are called `attest`. It is on no index yet."""
+"""The name of the package for pip and for its metadata; the import and the command are called ``attest``. It is on no package
+index yet."""
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-"""Error numbers of a full disk, a quota, a file that is too large and a disk that is read only."""
+"""Error numbers of a file that cannot be written: a full disk, a full quota, a file that is too large, a disk that is read
+only."""
 UNUSABLE = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG)
-"""Error numbers of paths that cannot be used as they should."""
+"""Error numbers of a path that the user must change: no permission, a file in place of a folder or the reverse, a name that is
+taken or too long."""
 
 
 class AttestError(Exception):

@@ -11,9 +11,9 @@ from pathlib import Path
 from huggingface_hub import constants
 
 SECONDS = 5.0
-"""How long a server may take to answer."""
+"""The seconds that a check waits for a server; a server that has not answered by then counts as unreachable."""
 A_MINUTE = 60.0
-"""How long an answer is believed."""
+"""The seconds for which it is remembered, at most, whether the Hugging Face Hub has answered."""
 OFFLINE = "HF_HUB_OFFLINE"
 TRUE = ("1", "ON", "YES", "TRUE")
 

@@ -71,4 +71,5 @@ NUMBER = Kind(
     order="the smallest to the largest number",
 )  # fmt: skip
 KINDS = {kind.name: kind for kind in (CLASSES, TAGS, CHOICE, SPANS, LABELS, NUMBER)}
-"""Every kind by its name."""
+"""The description of each kind of decision, by its name: ``classes``, ``tags``, ``choice``, ``spans``, ``labels`` or
+``number``."""

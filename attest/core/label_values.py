@@ -19,9 +19,10 @@ import pandas as pd
 UNSEEN = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "".join(
     sign for sign in map(chr, range(0x10000)) if unicodedata.category(sign) == "Cf"
 )
-"""Blanks, and signs that take no room: zero-width spaces, byte order marks, marks of direction."""
+"""White space and invisible characters (zero-width spaces, byte order marks, direction marks), which are removed from both
+ends of a label."""
 TRUTH = {"true": 1, "false": 0}
-"""The numbers of truth values, by their name in small letters."""
+"""The number that each truth value stands for, by its spelling in lower case."""
 BRACKETS = {"[": "]", "(": ")", "{": "}"}
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 BETWEEN = re.compile(r"[\s,]*")

@@ -20,10 +20,10 @@ from attest.core.errors import AttestError
 from attest.core.label_values import TRUTH, listed, value_of
 
 UNLABELLED = -100
-"""Stands for no label, as in torch's ``cross_entropy``."""
+"""The value in a tensor of labels that stands for a missing label; torch's ``cross_entropy`` ignores it by default."""
 SHOWN = 5
 MOST_CLASSES = 2**31
-"""More than any model has; what is larger is no class number."""
+"""A label of at least this value is refused as a class number when the number of classes is unknown."""
 IN_PYTHON = "Give class numbers, or name the classes yourself, in class order: label_names=[…]"
 
 

@@ -19,17 +19,19 @@ from attest.core.bounds import require_bounds
 
 _GIBIBYTE = 1 << 30
 _BYTES_PER_PAIR = 96
-"""Of two tokens of a text, where pairs are compared: a dozen float64 numbers."""
+"""The memory in bytes for each pair of tokens of a text, where all pairs are compared: a dozen float64 numbers."""
 CACHE = 1 << 22
-"""Bytes that a core has near: work on large integers is faster in pieces of this size."""
+"""The bytes that fit into the cache of a core; work on large integers is done in pieces of this size, which is faster."""
 PIECE = 1 << 26
-"""Most bytes that a step over several rows takes on a CPU. A larger step is no faster, and several processes fit one
-budget."""
+"""The most bytes that a step over several rows takes on a CPU. A larger step is no faster, and several processes must share
+one memory budget."""
 NEAR = 1 << 25
-"""Bytes of activations at a time: few enough to stay near a core, many enough rows for its matrix products."""
+"""The most bytes of activations that are computed at a time on a CPU: few enough for its caches, and enough rows for fast
+matrix products."""
 _budget = _GIBIBYTE
 _turn: AbstractContextManager[Any] = nullcontext()
-"""Held by the one process that takes more than ``PIECE``, because a single row needs it."""
+"""A lock that processes share: a process holds it while a single row needs more than ``PIECE`` bytes, so that only one process
+does at a time. Without several processes it does nothing."""
 _longest = 3000
 
 

@@ -10,10 +10,11 @@ from torch import nn
 from attest.core.errors import AttestError
 
 ORIGINAL = "_original_forward"
-"""Where accelerate keeps the ``forward`` of a model whose calls it casts to half precision."""
+"""The name of the attribute in which the library accelerate keeps a model's own ``forward`` when it puts one in half precision
+in its place."""
 
 EXACT = "highest"
-"""The precision of torch in which products of matrices are not rounded to bfloat16 or TF32."""
+"""The setting of torch's float32 matrix precision under which products of matrices are not rounded to bfloat16 or TF32."""
 _TURN = threading.RLock()
 
 

@@ -1,6 +1,8 @@
 """The signs that end a sentence by themselves, in scripts in which no blank and no capital need follow."""
 
 ENDS = "。！？｡．।॥؟؝؞۔։።፧፨᙮။៕។᠃᠉‼⁇⁈⁉"
-"""Of Chinese and Japanese, Devanagari, Arabic, Urdu, Armenian, Ethiopic, Canadian syllabics, Burmese, Khmer and Mongolian."""
+"""The characters that end a sentence even without a space after them: of Chinese and Japanese, Devanagari, Arabic, Urdu,
+Armenian, Ethiopic, Canadian syllabics, Burmese, Khmer and Mongolian."""
 CLOSING = "\"'”’)\\]」』）】》〉〕］｣"
-"""What may follow the sign and belong to its sentence, for use between the brackets of a regular expression."""
+"""Closing quotation marks and brackets, which may follow the character that ends a sentence and still belong to the sentence;
+for use inside ``[...]`` of a regular expression."""

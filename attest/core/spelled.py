@@ -3,9 +3,10 @@
 import os
 
 BY_MAKE = "ATTEST_BY_MAKE"
-"""The environment variable with which the Makefile starts a command of ``attest``."""
+"""The environment variable that the Makefile sets when it starts a command of ``attest``; advice to the user then names
+targets of make."""
 TARGETS = {"fit": "train"} | {name: name for name in ("adversarial", "controls", "demo", "keys", "reproduce", "roar")}
-"""The target of the Makefile that runs a command, by the name of the command; other commands have no target."""
+"""The target of the Makefile that runs a command of ``attest``, by the name of the command; other commands have no target."""
 
 
 def spelled(command: str, *arguments: str) -> str:

@@ -50,15 +50,18 @@ class Engine:
     reading: str | None = None
     background: Background | None = None
     neutral: Pools | None = None
-    """Two pools of neutral words; None until somebody has searched for them."""
+    """Two pools of neutral words, which are words that hardly move the model; E19 needs them. None until somebody has searched
+    for them."""
     head_means: Mapping[str, Tensor] | None = None
-    """What each attention head hands on in the mean over all texts; None if no experiment needs it."""
+    """float64 ``(N, D)`` by layer: the mean output of each of the N attention heads over all tokens of all texts; None if no
+    experiment needs it."""
     rows: dict[str, list[pd.DataFrame]] = field(default_factory=partial(defaultdict, list))
-    """The rows of each table, in parts, by the id of the experiment or the name of the table."""
+    """The measured rows of each table, one part for each batch, by the id of the experiment or the name of the table."""
     seconds: dict[str, float] = field(default_factory=partial(defaultdict, float))
-    """The seconds that this process has spent on each table."""
+    """The seconds spent on each table, by its name, in this process; after ``share``, the first process has the sum over all
+    processes."""
     clock: Clock = field(default_factory=Clock)
-    """The seconds that E15 has spent on each reading."""
+    """The seconds that E15, the comparison of explanations, has spent on each explanation."""
 
     def explained(self, observation: Observation, layers: LayerObservation | None = None) -> Observation:
         """Return the observation with the tested explanation in place of attention.

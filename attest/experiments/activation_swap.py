@@ -13,7 +13,7 @@ from attest.experiments.spec import MOVES, Column, Means, OfNumbers, Row, Spec, 
 from attest.models.observation import Observation, rightly
 
 SHIPPED: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
-"""What models are evaluated under where nothing else is said."""
+"""The projections (from scores to attention) with which a trained model is run if the user names no others, by name."""
 
 
 def activation_swap(
@@ -47,9 +47,10 @@ def _support(weights: Tensor, mask: Tensor) -> Tensor:
 
 
 NAMES = {"softmax": "softmax", "sparsemax": "sparsemax", "entmax15": "1.5-entmax"}
-"""The projections of ``SHIPPED``, and what they are called."""
+"""What reports call each projection of ``SHIPPED``, by its name."""
 SAME = 1e-6
-"""JSD and TVD below which a swapped projection is the trained one."""
+"""If both the JSD and the TVD are below this, the projection computes the same as the trained one, and its attention is not
+shown."""
 
 
 def _answer(mean: Means) -> str | None:

@@ -40,11 +40,12 @@ class Objective:
     """The two loss terms of an adversary (E7): distance of predictions and divergence of attention, ``(B,)`` each."""
 
     distance: Tensor
-    """``(B,)``: of predictions, what is to stay small."""
+    """float ``(B,)``: how far the adversary's predictions are from those of the base model, which training minimises."""
     divergence: Tensor
-    """``(B,)``: of attention, what is to grow; a sum over the tokens of a row."""
+    """float ``(B,)``: the divergence of the adversary's attention from the base model's, in nats, summed over the tokens of a
+    row; training maximises it."""
     entries: Tensor
-    """``(B,)``: the number of tokens to which a row of attention may attend."""
+    """int64 ``(B,)``: the number of real tokens of each text, to which a row of attention may attend."""
 
     def losses(self, lam: float, convention: Convention = "instances") -> Tensor:
         """Return each instance's loss ``(B,)``: distance of predictions minus ``lam`` times divergence of attention."""
@@ -89,4 +90,5 @@ DIVERGENCES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "jsd": lambda p, q, mask: jensen_shannon(p, q),
     "smoothed-kl": smoothed_kullback_leibler,
 }
-"""Distributions ``(..., T)`` of adversary and base and a mask -> ``(...)``, in nats."""
+"""The divergence of two attentions, by name: a function of the adversary's attention and the base model's, float ``(..., T)``
+each, and the mask; it returns nats, float ``(...)``."""

@@ -22,7 +22,8 @@ PENALTY = 500.0
 NOISE = 3.0
 LEARNING_RATE = 0.01
 TENSORS_A_WEIGHT = 16
-"""Numbers that are alive for each weight of each restart: attention, logits, gradients, Adam's moments, pairs."""
+"""How many numbers are in memory at once for each attention weight of each restart: attention, logits, gradients, Adam's
+moments, pairs."""
 
 
 def search_adversaries(observation: Observation, restarts: int, steps: int, epsilon: float, seed: int) -> Tensor:
@@ -106,12 +107,13 @@ class Pairs(NamedTuple):
     """The P pairs of attentions whose JSD the adversarial search increases, and the weight of each pair."""
 
     members: Tensor
-    """``(P, R + 1)``: 1 for the two attentions of a pair, else 0; the last column is the model's attention."""
+    """float ``(P, R + 1)``: each row is 1 at the two attentions of a pair, else 0; the columns are the R restarts, then the
+    model's attention."""
     shares: Tensor
-    """``(R, P)``: for each restart in a pair, half the weight of the pair in the objective. The weight is 1 if the other is
-    the model's attention, and 1 / (R (R - 1)) if it is another restart."""
+    """float ``(R, P)``: half the weight that each pair has in the objective, at the restarts in this pair, else 0. The weight
+    is 1 if the pair contains the model's attention, and 1 / (R (R - 1)) for two restarts."""
     alone: Tensor
-    """``(R,)``: the sum of all shares of a restart."""
+    """float ``(R,)``: the sum over all pairs of ``shares``, for each restart."""
 
     @classmethod
     def of(cls, restarts: int, like: Tensor) -> "Pairs":

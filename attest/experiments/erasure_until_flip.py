@@ -103,7 +103,8 @@ def _decisions_the_long_way(observation: Observation, order: Tensor) -> Tensor:
 
 
 ORDERS = {"in the order of attention": "attention", "in random order": "random"}
-"""The orders of erasure that the answer speaks of, by what it calls them."""
+"""The orders of erasure that the answer in the report compares: its phrase for each, and the word for it in the names of
+columns."""
 LEAST = {"in the smallest set that flips the decision": "minimum"}
 
 

@@ -18,16 +18,16 @@ from attest.core.memory import by_rows
 from attest.experiments.spec import LN2
 
 TENSORS_A_PAIR = 12
-"""How many float64 numbers each pair needs at the peak of memory."""
+"""How many float64 numbers are in memory at once, at the most, for each pair of tokens."""
 
 
 class Adversary(NamedTuple):
     """The attention that differs most (JSD) from the model's and hardly moves the prediction, and how much it differs."""
 
     jsd: Tensor
-    """float64 ``(B,)`` in [0, ln 2]."""
+    """float64 ``(B,)``, in [0, ln 2]: the JSD between ``attention`` and the model's attention."""
     attention: Tensor
-    """float64 ``(B, T)``, on one token or on two; rows sum to 1."""
+    """float64 ``(B, T)``: the attention that was found; it lies on one or two tokens, and rows sum to 1."""
 
 
 def exact_adversary(margins: Tensor, attention: Tensor, predicted: Tensor, mask: Tensor, epsilon: float) -> Adversary:

@@ -40,7 +40,8 @@ PLAIN = {
     "noisy": "right, with states full of what means nothing",
     "honest": "right",
 }
-"""Where the attention of each constructed network lies, for readers who do not know their names."""
+"""A phrase for each constructed network, by its name: where its attention lies, for readers of reports who do not know the
+name."""
 
 
 def sentence(found: dict[str, list[str]]) -> str:

@@ -84,9 +84,9 @@ def _normalised_norms(gradient: Tensor, mask: Tensor, order: int = 2) -> Tensor:
 
 
 COPIES = 8
-"""Of the token ids of a text, that may be alive at once for each of its variants."""
+"""How many copies of the token ids of a text may be in memory at once for each variant without one token."""
 WEIGHTS_A_PAIR = 12
-"""Numbers that are alive for each pair of tokens while attention is projected without one of them."""
+"""How many numbers are in memory at once for each pair of tokens while attention is computed without one of them."""
 
 
 @cached_per_batch
@@ -204,7 +204,8 @@ def _renormalised_without_each(observation: Observation) -> Tensor:
 
 
 WITHOUT_EACH = {"reprojected": _reprojected_without_each, "renormalised": _renormalised_without_each}
-"""The attention that is left without each token, ``(B, T, T)``: of the other scores, or of the other weights."""
+"""Functions that compute the attention without each token, ``(B, T, T)``: by projecting the other scores again, or by scaling
+the other weights to sum to 1."""
 
 
 def _movements(observation: Observation, outcomes: Tensor) -> Tensor:

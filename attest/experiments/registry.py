@@ -28,7 +28,8 @@ from attest.models.observation import Observation
 from attest.models.prediction import kind_of
 
 NO_EXPERIMENTS = ("registry", "stopping", "verdict")
-"""What lies in the folder of the experiments and imports this file."""
+"""The names in the folder ``attest/experiments`` that the search for experiments skips: they define none, and importing them
+may import this file again."""
 
 
 def _stated(name: str) -> list[Any]:
@@ -39,11 +40,12 @@ def _stated(name: str) -> list[Any]:
 
 _SPECS: list[Spec] = [*_stated("SPEC"), *(spec for several in _stated("SPECS") for spec in several)]
 EXPERIMENTS: dict[str, Spec] = {spec.id: spec for spec in sorted(_SPECS, key=lambda spec: spec.order)}
-"""By id, in the order in which reports list them."""
+"""The description of every experiment, by its id, in the order in which reports list them."""
 
 INSIDE: dict[str, Inside] = {each.id: each for each in _stated("INSIDE") if not each.of_tags}
 OF_TAGS: dict[str, Inside] = INSIDE | {each.id: each for each in _stated("INSIDE") if each.of_tags}
-"""What is run inside the layers of a Transformer, by id; ``OF_TAGS`` if it decides each token."""
+"""The experiments on attention inside the layers of a Transformer, by id: ``INSIDE`` for models that decide about texts,
+``OF_TAGS`` for taggers."""
 
 
 def measures() -> dict[str, Column]:
@@ -63,27 +65,31 @@ class Context:
     """The data that experiments may need in addition to a batch, such as gold labels and a seed."""
 
     labels: Tensor | None
-    """int64 ``(B,)``, gold classes of the batch; None if they are not known."""
+    """int64 ``(B,)``: gold classes of the batch; for a tagger, gold tags ``(B, T)``; None if they are not known."""
     everyone: Everyone
-    """All texts; some experiments take a sample of them."""
+    """The ids or the number of all texts, from which some experiments draw a random sample."""
     seed: int = 0
-    """With an instance's id it fixes that instance's random draws."""
+    """The seed that fixes, with the id of an instance, the random draws for this instance."""
     background: Background | None = None
     """Training texts, from which replacements of erased tokens are drawn; None if there are none."""
     truth: Tensor | None = None
-    """bool ``(B, T)``, the tokens that decide; None if the corpus does not know them."""
+    """bool ``(B, T)``: True at the tokens that decide according to the corpus; None if the corpus does not say."""
     clock: Clock | None = None
-    """The seconds of each reading, to which E15 adds; None if nobody counts."""
+    """Counts the seconds that E15, the comparison of explanations, spends on each explanation; None if they are not
+    counted."""
     place: Tensor | None = None
-    """int64 ``(B,)``, the token whose tag people have explained; below 0 where they have not."""
+    """int64 ``(B,)``: in taggers, the position of the token for whose tag people have marked words; below 0 if they have for
+    none; None without such marks."""
     marks: Tensor | None = None
-    """float ``(B, T, A)``, what they marked for it, as in ``Observation``."""
+    """float ``(B, T, A)``: 1 at the tokens that each of A annotators marked as deciding, else 0; NaN for an annotator who did
+    not mark the text; None without marks."""
     words: Tensor | None = None
     """int64 ``(B, T)``, the number of each token's word, below 0 if it belongs to none; None if words are not known."""
     neutral: tuple[Neutral, Neutral] | None = None
-    """Two pools of neutral words; None if nobody has searched for them."""
+    """Two pools of neutral words, which are words that hardly move the model; None if nobody has searched for them."""
     head_means: Mapping[str, Tensor] | None = None
-    """float ``(N, D)`` by layer: what each head hands on in the mean over all tokens of all texts; None if it is not known."""
+    """float64 ``(N, D)`` by layer: the mean output of each of the N attention heads over all tokens of all texts; None if it
+    is not known."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +99,13 @@ class ConfiguredExperiment:
     id: str
     run: Callable[..., dict[str, Tensor]]
     reads: tuple[str, ...] = ()
-    """The attributes of ``Context`` that it is given, as arguments of the same names."""
+    """The names of the attributes of ``Context`` that ``run`` gets as arguments of the same names."""
     samples: bool = False
-    """Whether some of its columns come from a sample of the texts."""
+    """Whether some columns are measured only on a random sample of the texts."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     inside: bool = False
-    """Whether it takes a ``LayerObservation``, and not the pooled ``Observation``."""
+    """Whether ``run`` takes a ``LayerObservation``, of attention inside layers, instead of an ``Observation``, of pooled
+    attention."""
 
     def __call__(self, observation: Observation | LayerObservation, context: Context) -> dict[str, Tensor]:
         """Run the experiment on a batch; return columns with a number per text ``(B,)`` or per token ``(B, T)``.

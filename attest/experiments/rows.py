@@ -30,7 +30,8 @@ def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[s
 
 
 BETWEEN = ("attention_within", "attention_between")
-"""Of pairs of texts: how much attention stays in a text, and how much goes to the other one."""
+"""The names of two columns for pairs of texts, in [0, 1]: the share of attention that stays within a text, and the share that
+goes to the other text."""
 
 
 def between_texts(observation: LayerObservation, text_of: Tensor) -> dict[str, Tensor]:

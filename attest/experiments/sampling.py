@@ -10,8 +10,8 @@ from attest.core.errors import AttestError
 from attest.core.randomness import random_bits, stream
 
 Everyone = Tensor | int | None
-"""All texts, of which a sample is taken: their ids, int64 ``(N,)``; N where only their number is known; None if that is
-not known either."""
+"""All texts, from which a sample is drawn: their ids, int64 ``(N,)``, or only their number N; None if not even the number is
+known."""
 
 
 def reading_order(ids: Tensor, seed: int) -> Tensor:

@@ -16,15 +16,17 @@ from attest.models.offers import offers_of
 from attest.models.traits import traits_of
 
 RECEIVED = 0.3
-"""The least attention that a sink gets, mean over the rows that may attend to it (Gu et al. 2025)."""
+"""The least attention that a token must get to be a sink, as a mean over the other tokens that may attend to it (Gu et al.
+2025)."""
 SHORT = 0.5
-"""How long its value is at most, beside the median of its text."""
+"""The largest length of the value vector of a sink, as a multiple of the median length in its text."""
 ROWS = 2
-"""The fewest rows, without its own, that may attend to it: of the last tokens of a decoder too little is known."""
+"""The fewest other tokens that must be able to attend to a token for it to be a sink; of the last tokens of a decoder too
+little is known."""
 HEADS = 0.1
 """A token that is the sink of at least this share of all heads is left out, unless a single head is asked about."""
 WITHOUT = "_without_sink"
-"""Ends the name of a column that sets sinks aside."""
+"""The end of the names of columns that are computed without sinks."""
 
 
 def parks_attention(network: object) -> bool:
@@ -72,9 +74,9 @@ def tokens_that_are_sinks(observation: Observation) -> Tensor:
 
 LEFT_OUT = "over all tokens but sinks of a tenth of the heads"
 SPARED = "while the sinks of each head keep their weight"
-"""What is done with sinks."""
+"""A phrase for the descriptions of columns: how sinks are treated when attention is changed."""
 BEFORE = "(before 0.3.0: the first token)"
-"""What was left out in place of measured sinks in older results."""
+"""A remark for the descriptions of columns: older results leave out the first token and not measured sinks."""
 
 
 def columns_of_decoders(columns: Sequence[Column], how: str) -> tuple[Column, ...]:

@@ -24,9 +24,11 @@ SENTENCE = re.compile(
     re.DOTALL,
 )
 PENALTY = 1.0
-"""Of the squares of the surrogate's weights, for sources that are there or not, 1 or 0."""
+"""The ridge penalty on the squared weights of the surrogate, a linear model whose inputs say which sources are kept, as 1 or
+0."""
 TINY = 1e-12
-"""Keeps the weight of a head that attends to all sources alike finite."""
+"""Added to the standard deviation by which a head's attention is divided, so that it is not 0 for a head that attends to all
+sources alike."""
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -82,7 +84,8 @@ def head_weights(examples: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarra
 
 
 GROUPS, BEST = 4, 2
-"""A search divides into this many groups of neighbours, and divides again this many of those that matter most."""
+"""The first: the number of groups of neighbouring sources into which each range is divided. The second: how many groups, those
+that matter most, are divided again."""
 
 
 def by_groups(falls_without: Callable[[Sequence[tuple[int, int]]], np.ndarray], sources: int) -> tuple[np.ndarray, np.ndarray]:

@@ -76,18 +76,20 @@ class Means:
 
 
 DEVIATION = "number/deviation"
-"""The number of a summary that says what σ is, where the model returns one number of each text."""
+"""The key, in a summary of a model that returns one number for each text, of the standard deviation σ of these numbers."""
 LN2 = math.log(2)
 SHARE, CORRELATION, NATS, AT_LEAST_0 = (0.0, 1.0), (-1.0, 1.0), (0.0, LN2), (0.0, math.inf)
 ANY = (-math.inf, math.inf)
-"""Ranges that many columns have."""
+"""The range of a column without bounds; the ranges in the line above are those of shares, correlations, JSDs in nats, and
+numbers of at least 0."""
 
 About = Literal["tokens", "states", "layers", "predictions"]
-"""What evidence speaks of: words of the input, hidden states that attention weights, attention inside layers, or decisions."""
+"""What an experiment gives evidence about: tokens of the text, hidden states that attention weights, attention inside layers,
+or predictions."""
 Suspicious = Literal["low", "high"]
-"""Which end of a measure speaks against reading the attention as an explanation."""
+"""Which values of a measure, low or high ones, speak against reading the attention as an explanation."""
 Row = Mapping[str, Any]
-"""One text with what was measured of it, ``E1/tau_gradient_inputs`` and so on."""
+"""The values that were measured of one text, by column, such as ``E1/tau_gradient_inputs``."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,7 @@ class OfNumbers:
 
 
 NO_DECISION = (r"(correct|flipped)(_.+)?", "")
-"""Leaves out the columns about decided classes."""
+"""An entry of ``OfNumbers.columns``, a pattern and a new name, that drops the columns about decided classes."""
 MOVES = "in standard deviations of the predictions over all texts (σ)"
 ONE_NUMBER = "models that return one number"
 

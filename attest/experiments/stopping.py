@@ -17,13 +17,15 @@ from attest.experiments.rows import joined
 from attest.experiments.sampling import reading_order
 
 READ, ALL = "texts_read/count", "texts/count"
-"""How a summary names the number of texts that an experiment read before it stopped, and the number of all texts."""
+"""The ends of two keys in a summary: for the number of texts that an experiment read before it stopped, and for the number of
+all texts."""
 FIRST, GROWTH = 256, 1.25
-"""Texts that are read before the first look, and how much further they go from look to look."""
+"""The number of texts that are read before the first check of the precision, and the factor by which this number grows from
+check to check."""
 MOST_READ = 0.75
-"""Share of all texts beyond which the rest is not worth leaving out: the whole evidence is gathered then."""
+"""The largest share of all texts after which an experiment may stop early; an experiment that needs more reads all texts."""
 STEPS = 20
-"""Candidates for a mean within the precision that is asked for."""
+"""The number of steps between candidates for a mean that make up the precision that the user asks for."""
 
 
 def looks(texts: int) -> list[int]:
@@ -81,11 +83,12 @@ class EarlyTable:
 
     rule: Stopping
     rows: pd.DataFrame
-    """Sorted by id."""
+    """One row for each text that was read, sorted by id."""
 
 
 MeasureTexts = Callable[[list[int], Collection[str]], Mapping[str, pd.DataFrame]]
-"""Takes ids of texts and experiments; returns the rows of these texts for each experiment, of all processes."""
+"""Takes ids of texts and of experiments; returns the rows of these texts, gathered from all processes, by the id of the
+experiment."""
 
 
 def read_until(

@@ -18,17 +18,20 @@ from attest.experiments.readings.kinds import RANDOM
 YES, IN_PART, NO, CANNOT_TELL, NOT_LEARNED = "yes", "in part", "no", "cannot tell", "not learned"
 ANSWERS = (YES, IN_PART, NO, CANNOT_TELL, NOT_LEARNED)
 LOOKS = (20, 40, 80, 160)
-"""Texts after which it is asked whether an answer is known."""
+"""The numbers of read texts after which it is checked whether the verdict is known well enough."""
 LEVEL = 1 - 0.05 / len(LOOKS)
-"""The level of each interval."""
+"""The confidence level of the interval at each look, 98.75 %, so that all four together hold with 95 %."""
 NEEDED: dict[str, dict[str, Any]] = {"E1": {}, "E19": {}}
-"""What a trial runs where nothing is named: E19, on which the verdict rests, and E1, whose readings are shown beside it."""
+"""The experiments of a trial for which the user names none, each with its settings: E19, on which the verdict rests, and E1,
+whose results are shown with it."""
 YES_FROM, NO_BELOW = 0.9, 0.5
-"""Shares of texts: *yes* from nine in ten, *no* below a half, *in part* between."""
+"""The bounds on the share of texts in which the explanation is right: *yes* from 0.9, *no* below 0.5, *in part* between."""
 WHILE_READING = {YES: (0.8, 1.0), IN_PART: (0.4, 0.95), NO: (0.0, 0.5)}
-"""What the interval must lie within, where more texts can be read, for an answer that the share itself gives."""
+"""The range in which the confidence interval of this share must lie for each answer, as long as more texts can be read: the
+share is that of the texts in which the explanation is right."""
 AT_THE_END = {YES: (0.75, 1.0), IN_PART: (0.35, 0.97), NO: (0.0, 0.6)}
-"""The same where there are no more texts."""
+"""The range in which the confidence interval of the share of right explanations must lie for each answer when no more texts
+can be read."""
 DISAGREE = 0.01
 """The p-value below which two pools of neutral words are said to disagree. Stated on 2026-11-27; since 2026-11-28 such pools
 still allow an answer, if the intervals of both lie within its bounds."""
@@ -59,26 +62,29 @@ class Verdict(NamedTuple):
     """The verdict on an explanation, from the texts that were read."""
 
     answer: str
-    """One of ``ANSWERS``."""
+    """One of ``ANSWERS``: yes, in part, no, cannot tell, or not learned."""
     share: Share | None
-    """In how many of the texts that need words the explanation is right; None where no text needs words. If the two pools
-    disagree, its interval holds those of both."""
+    """The share of the texts that need words in which the explanation is right, with its interval; None if no text needs
+    words. If the two pools of neutral words disagree, the interval spans those of both."""
     random: Share | None
-    """The same of a random order."""
+    """The share of texts in which a random order of the words is right; None if it is not known."""
     read: int
     """The number of texts that were read."""
     guess: str | None = None
-    """Where the answer is *cannot tell*: the answer that the share alone would give."""
+    """The answer that the share alone would give, if ``answer`` is *cannot tell*; else None, and None if there is no share."""
     more: int | None = None
-    """Where texts are missing: about how many more that need words would decide, if the share stays as it is."""
+    """If texts are missing for an answer: about how many more texts that need words would give one, if the share stays as it
+    is; else None."""
     disagree: bool = False
-    """Whether the two pools of neutral words give different shares, by more than chance."""
+    """Whether the shares measured with the two pools of neutral words differ by more than chance."""
     instead: tuple[str, Share] | None = None
-    """The reading with the largest share, if its interval lies above that of the explanation: its column and its share."""
+    """The name in columns and the share of the best other explanation, if its interval lies above that of the tested
+    explanation; else None."""
     example: int | None = None
-    """The id of a text that shows the answer clearly."""
+    """The id of a text that is a clear example of the answer; None if there is none."""
     compared: bool = True
-    """Whether another reading than a random order was asked beside the explanation; of taggers none is."""
+    """Whether other explanations than a random order were tested too, which is never so for taggers; True also where nobody
+    looked, as for the answer *yes*."""
 
 
 def share_of(right: pd.Series) -> Share | None:

@@ -15,7 +15,7 @@ SHIPPED = Path(str(files("attest.experiments"))) / "verdict_errors.json"
 
 
 CALLED = {"attention": "small networks with pooled attention", "rollout": "small Transformers"}
-"""What the networks are called that were asked about an explanation."""
+"""What reports call the networks on which answers about an explanation were counted, by the name of the explanation."""
 
 
 class AnswerError(NamedTuple):
@@ -23,11 +23,12 @@ class AnswerError(NamedTuple):
 
     wrong: int
     opposite: int
-    """How many of these have the opposite truth: *no* where *yes* was answered, or *yes* where *no* was."""
+    """The number of wrong answers that are the opposite of the truth: *yes* for *no*, or *no* for *yes*."""
     networks: int
     low: float
     high: float
-    """A 95 % interval of the share of wrong answers, over mechanisms, because networks of one mechanism may be alike."""
+    """The upper end of the 95 % interval of the share of wrong answers; ``low`` is its lower end. It is over mechanisms,
+    because networks of one mechanism may be alike."""
 
 
 @cache

@@ -30,19 +30,22 @@ from torch.nn import functional
 
 HookPoint = Literal["keys", "values", "edges", "scores", "weights", "projection", "outputs"]
 Replacement = Callable[[Any, Tensor], Any]
-"""Maps what was computed at a hook point, and the mask ``(B, T)``, to what replaces it."""
+"""A function of the value computed at a hook point (a tensor, or a ``Projection``) and the mask, bool ``(B, T)``, True at real
+tokens; it returns the value to use instead."""
 
 
 class HookedModule(nn.Module):
     """A module that computes attention and has named hook points, at which interventions can replace values."""
 
     heads: int | None = None
-    """Number of heads, which are then the second dimension of keys, scores and weights; None where there are no heads."""
+    """The number of attention heads, which is the size of dimension 1 of keys, scores and weights; None if the module has no
+    heads."""
 
     def __init__(self) -> None:
         super().__init__()
         self.replacements: tuple[tuple[HookPoint, Replacement], ...] = ()
-        """In force now, outermost first; kept by ``attest.core.attention.interventions``, empty otherwise."""
+        """The active interventions, each with its hook point, in the order in which they apply; ``intervene`` sets them, and
+        outside its ``with`` block there are none."""
 
     def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
         """Return the value at a hook point: the computed value, or its replacement by an active intervention."""
@@ -195,11 +198,11 @@ class Readout:
     """An affine map from hidden states ``(N, H)`` to A features, followed by a function from the features to F numbers."""
 
     weight: Tensor
-    """``(A, H)``."""
+    """float ``(A, H)``: the matrix of the affine map from hidden states to A features."""
     bias: Tensor
-    """``(A,)``."""
+    """float ``(A,)``: the bias of the affine map from hidden states to A features."""
     finish: Callable[[Tensor], Tensor]
-    """``(N, A) -> (N, F)``; may overwrite what it is given."""
+    """A function from the features ``(N, A)`` to the F results for each state, ``(N, F)``; it may overwrite its argument."""
 
     def __call__(self, hidden: Tensor) -> Tensor:
         """Map hidden states ``(..., H)`` to numbers ``(..., F)``."""

@@ -30,17 +30,19 @@ def require_real_tokens(mask: Tensor) -> None:
 
 
 STEPS = {torch.float32: 30, torch.float64: 60}
-"""Bisection steps that leave an interval below the rounding of the dtype; half as many as the package takes in float32."""
+"""The number of bisection steps of α-entmax, by dtype; after them the interval that contains τ is smaller than the rounding
+error of the dtype."""
 
 
 class Projection(nn.Module):
     """A map from scores to attention weights, 0 at padding; a subclass defines the map in ``onto_simplex``."""
 
     reads_scores: ClassVar[bool] = True
-    """Whether scores matter at all."""
+    """Whether the weights depend on the scores; False for example in ``Uniform``, which gives all real tokens the same
+    weight."""
 
     sparse: ClassVar[bool] = False
-    """Whether real tokens can get exactly 0."""
+    """Whether a real token (no padding) can get a weight of exactly 0, as in sparsemax."""
 
     @classmethod
     def is_sparse(cls, **arguments: Any) -> bool:

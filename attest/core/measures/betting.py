@@ -14,11 +14,11 @@ import numpy as np
 
 Array = np.ndarray
 MOST = 0.5
-"""Largest share of the capital that is staked on a value."""
+"""The largest share of the gambler's capital that the bet on one value can lose."""
 FINEST = 1 << 15
-"""Most candidates between the least and the greatest value of a quantity."""
+"""The most steps into which the range of a quantity is divided; the ends of the steps are the candidates for its mean."""
 AT_ONCE = 1 << 21
-"""Pairs of values and candidates that are computed at once."""
+"""The most pairs of a value and a candidate for the mean that are computed at once, which bounds the memory."""
 
 
 class MeanByBetting:
@@ -42,7 +42,7 @@ class MeanByBetting:
         self.low, self.reach = np.asarray(low, float), np.asarray(high, float) - np.asarray(low, float)
         self.size, self.level, self.planned = size, level, planned
         self.read = 0
-        """n, how many instances have been read."""
+        """n, the number of instances that have been read so far."""
         counts = np.minimum(np.ceil(self.reach / step), FINEST).astype(int) + 1
         self._candidates = [np.linspace(0.0, 1.0, count) for count in counts]
         self._capital = [np.zeros((2, count)) for count in counts]

@@ -12,7 +12,8 @@ from torch import Tensor
 TAG = re.compile(r"([BIESLUM])-(.+)", re.IGNORECASE)
 OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
 PREFIXES = {"B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGLE, "U": SINGLE}
-"""Of IOB1, IOB2, IOBES, BILOU and BMES."""
+"""What the prefix of a tag, such as ``B`` in ``B-NP``, says of a token in its chunk, in the schemes IOB1, IOB2, IOBES, BILOU
+and BMES."""
 
 
 def f1_of_counts(counts: Tensor) -> Tensor:
@@ -79,7 +80,8 @@ class _Chunks:
         stops[:, :-1] = ended[:, :-1] | self.starts[:, 1:] | ~inside[:, 1:]
         places = torch.arange(tags.shape[-1], device=tags.device).expand_as(tags)
         self.last = places.masked_fill(~stops, tags.shape[-1]).flip(-1).cummin(dim=-1).values.flip(-1)
-        """The last token of the chunk that each token is in."""
+        """int64 ``(B, T)``: the position of the last token of the chunk that each token is in; a token outside all chunks has
+        its own position."""
 
 
 def of_scheme(counts: Tensor) -> Tensor:

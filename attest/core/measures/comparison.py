@@ -10,21 +10,24 @@ import numpy as np
 from scipy import special
 
 LEVEL = 0.05
-"""The p-value below which a difference is more than chance."""
+"""The significance level: a difference with a p-value below it counts as more than chance."""
 
 
 class Paired(NamedTuple):
     """The result of comparing two models, or two columns of numbers, on the same instances."""
 
     only_first: int
-    """Instances on which the first is better: of decisions, those that it alone decides rightly."""
+    """The number of instances on which the first model or column is better; for decisions, those that only the first model
+    decides rightly."""
     only_second: int
     p_value: float
-    """Of the hypothesis that both are equally good; 1 where they never differ."""
+    """The p-value of the hypothesis that both are equally good, in [0, 1]; 1 if they differ on no instance."""
     favours: int
-    """1 for the first, -1 for the second, 0 for neither; of little meaning where the p-value is large."""
+    """Which of the two is better: 1 for the first, -1 for the second, 0 for neither; of little meaning if the p-value is
+    large."""
     statistic: float = math.nan
-    """McNemar's ``only_first``, Wilcoxon's sum of the ranks on which the first is better; NaN if none differ."""
+    """The test statistic: ``only_first`` in McNemar's test, the sum of the ranks on which the first is better in Wilcoxon's;
+    NaN if they differ on no instance."""
 
     @property
     def differing(self) -> int:
@@ -33,7 +36,8 @@ class Paired(NamedTuple):
 
 
 ALL_SIGNS = 13
-"""The most instances with equal ranks for which SciPy tries all signs; for more it takes the normal distribution."""
+"""The most instances with tied ranks for which SciPy computes the exact p-value, from all 2**N signs; for more it takes the
+normal approximation."""
 NEVER_DIFFERENT = Paired(0, 0, 1.0, 0, math.nan)
 
 
@@ -145,15 +149,15 @@ class Majority(NamedTuple):
     """The result of comparing a model with the best constant answer, on the same instances."""
 
     label: int
-    """The most frequent label of the instances themselves, the smallest of several."""
+    """The most frequent label of the instances, which is the constant answer; the smallest if several are equally frequent."""
     share: float
-    """How often that is right."""
+    """The accuracy of the constant answer ``label``, in [0, 1]."""
     accuracy: float
-    """How often the model is right."""
+    """The accuracy of the model, in [0, 1]."""
     only: int | None
-    """The class that the model always predicts; None where it predicts several."""
+    """The class that the model predicts for every instance; None if it predicts several classes."""
     test: Paired
-    """The model first, the constant answer second."""
+    """The test that compares the decisions of the model (first) with the constant answer ``label`` (second)."""
 
     @property
     def better(self) -> bool:
@@ -185,11 +189,12 @@ class Learned(NamedTuple):
     """Whether a classifier tells the classes apart, whatever their shares are."""
 
     balanced: float
-    """Balanced accuracy: the mean over classes of the share of their texts that is decided rightly."""
+    """Balanced accuracy, in [0, 1]: the mean over the classes of the share of their texts that is decided rightly."""
     chance: float
     """The balanced accuracy of a model that knows nothing: one over the number of classes."""
     p_value: float
-    """Of the hypothesis that texts of a class get no larger probability of it than other texts do."""
+    """The p-value of the hypothesis that texts of a class get no larger probability of this class than other texts get
+    (Mann-Whitney)."""
 
     @property
     def little(self) -> bool:

@@ -79,7 +79,8 @@ def normalised_entropy(weights: Tensor, mask: Tensor) -> Tensor:
 
 
 SMOOTHING = 0.01
-"""Share of the uniform distribution mixed into both sides of the smoothed divergence, which so stays below ln(T / 0.01)."""
+"""The share of the uniform distribution that is mixed into both sides of the smoothed KL divergence, which so stays below ln(T
+/ 0.01)."""
 
 
 def kullback_leibler(p: Tensor, q: Tensor) -> Tensor:

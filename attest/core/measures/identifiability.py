@@ -17,22 +17,25 @@ class ColumnSpace(NamedTuple):
     """The column space of a matrix T: the orthogonal complement of its left null space {x: x T = 0}."""
 
     basis: Tensor
-    """float64 ``(..., T, min(T, F))``: orthonormal columns, those beyond the rank 0; 0 at padding."""
+    """float64 ``(..., T, min(T, F))``: an orthonormal basis of the column space in its columns; columns beyond the rank and
+    rows of padding are 0."""
     rank: Tensor
-    """int64 ``(...)``. The null space has as many dimensions as the text has more tokens than this."""
+    """int64 ``(...)``: the rank of the matrix; the left null space of a text with L real tokens has L - rank dimensions."""
 
 
 class Agreement(NamedTuple):
     """Four measures of how well effective attention agrees with raw attention, float64 each; NaN if undefined."""
 
     tau: Tensor
-    """τ-b over the real tokens; NaN too where either is constant."""
+    """Kendall's τ-b between raw and effective attention over the real tokens, in [-1, 1]; NaN if either is constant."""
     cosine: Tensor
-    """In [0, 1]: the length of the projection over the length."""
+    """Cosine of raw and effective attention, in [0, 1]: the length of the effective attention over the length of the raw
+    one."""
     l1: Tensor
-    """Sum of absolute differences; neither is a distance of distributions, since effective attention is none."""
+    """L1 distance of raw and effective attention, the sum over tokens of absolute differences, at least 0."""
     jsd: Tensor
-    """In nats, after clipping negative weights and renormalising; NaN where nothing is left."""
+    """Jensen-Shannon divergence of raw and effective attention, in nats, in [0, ln 2], after negative weights are set to 0 and
+    the rest is scaled to sum to 1; NaN if no weight is above 0."""
 
 
 def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:

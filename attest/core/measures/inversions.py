@@ -11,7 +11,8 @@ from torch.nn import functional
 from attest.core.memory import CACHE, by_rows, to_numpy
 
 PAIRWISE_UP_TO = 512
-"""Longest rows whose pairs are all compared; on a CPU the bitwise count takes over in speed at about this length."""
+"""The longest rows whose inversions are counted by comparing all pairs; from about this length, counting bit by bit is faster
+on a CPU."""
 
 
 def dense_ranks(values: Tensor) -> Tensor:

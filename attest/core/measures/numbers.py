@@ -3,7 +3,7 @@
 import math
 
 SMALLEST = 0.0005
-"""Smaller numbers would be written as 0.000."""
+"""Numbers with an absolute value below this would be rounded to 0.000, so they are written as ``< 0.001``."""
 
 
 def number(value: float | None) -> str:

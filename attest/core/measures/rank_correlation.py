@@ -18,15 +18,16 @@ class KendallTau(NamedTuple):
     """The results of ``kendall_tau_b``, float64 ``(B,)``; NaN for one token, for constant scores or for NaN scores."""
 
     tau: Tensor
-    """tau-b in [-1, 1]."""
+    """Kendall's tau-b, in [-1, 1]."""
     p_value: Tensor
-    """Two-sided, tie-corrected, asymptotic."""
+    """The two-sided p-value of tau, from the normal approximation with a correction for ties."""
     ceiling: Tensor
-    """The largest |tau| that the ties in both inputs allow."""
+    """The largest |tau| that the ties in both inputs allow, in (0, 1]."""
     concordant: Tensor
-    """Of the pairs that are tied in neither input, the share that both order alike, in [0, 1]. Without ties (tau + 1) / 2."""
+    """The share of token pairs, tied in neither input, that both inputs put in the same order, in [0, 1]; without ties it is
+    (tau + 1) / 2."""
     tau_a: Tensor
-    """Concordant minus discordant pairs, as a share of all pairs, in [-1, 1]; 0 for constant scores."""
+    """Kendall's tau-a: concordant minus discordant pairs as a share of all pairs, in [-1, 1]; 0 for constant scores."""
 
     @property
     def significant(self) -> Tensor:
@@ -132,9 +133,9 @@ class _Pairs(NamedTuple):
     untied: Tensor
     """The number of pairs tied in neither x nor y; at least one unless x or y is constant."""
     balance: Tensor
-    """Concordant minus discordant."""
+    """The number of concordant pairs minus the number of discordant pairs."""
     null_variance: Tensor
-    """Of the balance if x and y are independent."""
+    """The variance of ``balance`` under the hypothesis that x and y are independent."""
 
 
 def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:

@@ -43,12 +43,13 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
 
 
 IDENTITY = ("id", "loader", "text", "asked", "label", "predicted", "prediction", "length")
-"""Columns that say which instance a row is about; no evidence, so not summarised."""
+"""The names of the columns that say which instance a row is about; no statistics are computed of them."""
 SHARES = re.compile(
     r"significant_.+|right(_.+)?|needs_words|(only_top|only_random|both|neither)(_support)?|flips_in_every_order|hangs_on_truth|trivial_(context|prediction)(_strict)?"
     r"|(win|violation|won|flipped|correct|support|fraction|concordant|depth|auprc)(_.+)?|same|share"
 )
-"""Columns in [0, 1] that say of each instance whether something holds, or in what share of draws, tokens or pairs."""
+"""Matches the names of columns in [0, 1], which say of each instance whether something holds, or the share of draws, tokens or
+pairs for which it does; their means get an interval for proportions."""
 
 
 def by_text(rows: pd.DataFrame) -> pd.DataFrame:

@@ -36,11 +36,12 @@ from attest.models.prediction import says_number
 
 Columns = dict[str, Tensor]
 Pools = tuple[Neutral, Neutral]
-"""Two pools of neutral words, of different texts. Each text is measured with one of them, so that they can be compared."""
+"""Two pools of neutral words, which are words that hardly move the model, from different texts. Each text is measured with one
+pool, so that the results of both can be compared."""
 ASKED = ("last-layer", "gradient-input", "leave-one-out", RANDOM)
-"""The readings that are held beside the tested explanation, where they suit the network."""
+"""The names of the other explanations that are tested for comparison with the user's, where they suit the network."""
 POOL_TEXTS = 32
-"""The texts in which neutral words are searched for, half of them for each pool."""
+"""The number of texts in which neutral words are searched for; each of the two pools comes from half of them."""
 
 
 def texts_for_pools(ids: Tensor, seed: int) -> tuple[Tensor, Tensor]:

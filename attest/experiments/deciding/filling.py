@@ -14,14 +14,17 @@ from attest.core.memory import by_rows
 from attest.core.randomness import random_bits, stream
 
 Read = Callable[[Tensor, Tensor], Tensor]
-"""Takes the rows of N texts, int64 ``(N,)``, and their tokens with some replaced, ``(N, T)``; returns the probability of each
-text's own decision, ``(N,)``."""
+"""Takes the row numbers of N texts, int64 ``(N,)``, and their token ids with some replaced, int64 ``(N, T)``; returns the
+probability of the class that the model gives to each whole text, ``(N,)``."""
 TWO, FEW, MORE = 2, 4, 12
-"""Fillings of each set, of which two come first, and further ones where these leave open whether the set decides."""
+"""The numbers of random fillings under which the model reads a set of words: 2 at first, 4 in all for its value, then 12 more
+if the value is not clearly too low."""
 OPEN = 0.15
-"""A value this far below the bound, as a share of the way from no words to all words, is read under more fillings."""
+"""How far the value of a set may be below the bound at which it decides, as a share of the way from no words to all words, so
+that it is still read under more fillings."""
 DECIDES = 0.8
-"""The share of the way from no words to all words that a set which decides goes."""
+"""A set of words decides if, with these words alone, the model goes at least this share of the way from its output without any
+words to its output for the whole text."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,15 @@ class Texts:
 
     read: Read
     ids: Tensor
-    """int64 ``(B,)``."""
+    """int64 ``(B,)``: the ids of the texts, which with the seed fix the random fillings."""
     tokens: Tensor
-    """int64 ``(B, T)``."""
+    """int64 ``(B, T)``: the token ids of the whole texts."""
     words: Tensor
-    """int64 ``(B, T)``, the word of each token, from 0; below 0 for tokens that are never replaced."""
+    """int64 ``(B, T)``: the number of the word that each token belongs to, from 0; below 0 for tokens that are never
+    replaced."""
     most: float = 1.0
-    """The largest value that ``read`` returns."""
+    """The largest value that ``read`` can return: 1 for a probability, 0 for a model of one number, where ``read`` returns
+    minus a distance."""
 
     @cached_property
     def there(self) -> Tensor:
@@ -78,7 +83,7 @@ class Game:
     def __init__(self, texts: Texts, pool: Tensor, seed: int) -> None:
         self.texts, self.pool, self.seed = texts, pool.expand(len(texts.ids), -1), seed
         self.passes = 0
-        """The number of texts that the model has read."""
+        """The number of texts, with some words replaced, that the model has read so far."""
         self._sets = texts.ids[:0]  # int64 (K,), the numbers of the sets that have been read, in ascending order
         self._read = torch.empty(0, FEW + MORE, dtype=torch.float64, device=texts.ids.device)  # (K, R), NaN: not read yet
 

@@ -15,34 +15,37 @@ from attest.experiments.deciding.filling import Game, Texts, alone
 from attest.experiments.deciding.search import is_long, places_in
 
 ROUGH = 2
-"""Fillings from all words, which tell words that move the model from words that do not."""
+"""The number of random fillings under which the effect of each single word is measured."""
 FEW_WORDS = 16
-"""The words of a long text whose single effects are measured."""
+"""The most words of a long text whose single effects are measured; they are drawn at random."""
 SHARE = 0.25
-"""The share of all tokens that count as neutral."""
+"""The share of all measured tokens that become the pool of neutral tokens: those that move the model least."""
 MOST_NEEDLESS, UNDECIDED = 0.5, 1.0
-"""If this share of long texts needs no words, neutral words are sought that leave the model undecided; it is undecided below
-these log-odds. Settled on 2026-11-28 on long texts of mechanisms and on a network that reads film reviews."""
+"""The first: if at least this share of the texts needs no words, and most texts are long, words are searched for that leave
+the model undecided between two classes. The second: it is undecided if its mean log-odds are nearer to 0 than this. Settled on
+2026-11-28 on long texts of mechanisms and on a network that reads film reviews."""
 LEAST_WAY = 0.1
-"""A text needs words if the model goes at least this far from no words to all words, as a share of its own range."""
+"""A text needs words if the way from no words to all words is at least this share of the range of the model's outputs over
+texts."""
 
 SINK, FEWEST_TEXTS = 0.5, 10
-"""The share of texts in which the explanation puts a sink first, and the fewest texts in which one is looked for."""
+"""The least share of texts in which the explanation ranks a token first for this token to be a sink, and the fewest texts in
+which a sink is searched for."""
 
 WITHOUT_SINK = "without_sink"
-"""The explanation without its sink, as columns name it."""
+"""The end of the names of columns about the explanation in which the sink has no weight."""
 
 
 class Neutral(NamedTuple):
     """What is known of a model on a corpus before its texts are asked."""
 
     pool: Tensor
-    """int64 ``(P,)``, neutral tokens, as often as they occur."""
+    """int64 ``(P,)``: the ids of the neutral tokens, each as often as it occurs; random fillings are drawn from them."""
     least_way: float
-    """The smallest way from no words to all words of a text that needs words."""
+    """A text needs words if the model's output changes at least this much from no words to all words."""
     firsts: Tensor | None = None
-    """int64 ``(B,)``: the token that the explanation puts first in each of the texts, below 0 where it can be no sink, as
-    ``first_tokens`` returns it; None if nobody has asked."""
+    """int64 ``(B,)``: the id of the token that the explanation ranks first in each text, as ``first_tokens`` returns it; -1 if
+    this token can be no sink. None if nobody has asked."""
 
     def plain(self) -> dict[str, Any]:
         """Return the values as JSON holds them."""

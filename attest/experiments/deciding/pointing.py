@@ -12,31 +12,34 @@ from attest.experiments.deciding.filling import DECIDES, Game, alone
 from attest.experiments.deciding.search import NONE, SIZES, is_long, places_in, shortened, shortest_prefix, smallest
 
 FACTOR = 3
-"""An explanation may need this many times as many words as the smallest set that was found."""
+"""An explanation may need at most this many times as many words to decide as the smallest deciding set that was found."""
 TIE = 1.1
-"""Weights that differ by less than this factor count as equal."""
+"""Two weights count as tied if the larger one is less than this many times the smaller one."""
 MATTERS = 0.2
-"""A word matters if it moves v by this share of the way from no words to all words; in long texts, by half an even share of
-what the smallest set gives, if that is less."""
+"""A word matters if it changes the value of a set of words by at least this share of the way from no words to all words. In
+long texts the bound is 0.4 of the way over the number of words in the smallest deciding set, if that is less."""
 MOST = 0.75
-"""The share of the first words that must matter."""
+"""The least share of the first words of an explanation that must matter for the explanation to be right."""
 EXCHANGES = 6
-"""The words of the smallest set for which another word is tried as a stand-in."""
+"""The most words of the smallest deciding set for which it is tested whether another word can replace them."""
 WAYS = ("alone", "beside", "without")
-"""How a word may move v: put alone into neutral words, put beside the smallest set, taken out of the text."""
+"""The three tests of whether a word moves the model: alone among neutral words, added to the smallest deciding set, or taken
+out of the text."""
 PEELS = 4
-"""How often what is left of the first words is asked whether it decides by itself."""
+"""The most rounds in which the first words that are not yet known to matter are tested for another deciding set."""
 
 
 class Pointing(NamedTuple):
     """What an explanation's first words are worth, ``(B,)`` and ``(B, W)``."""
 
     right: Tensor
-    """bool ``(B,)``: the first words decide, and most of them matter."""
+    """bool ``(B,)``: whether the explanation is right about a text: its first words decide, and most of them matter."""
     first: Tensor
-    """bool ``(B, W)``: the shortest prefix that decides, with the words that tie with its last; empty where none decides."""
+    """bool ``(B, W)``: the first words: the shortest prefix of the explanation's ranking that decides, and words tied with its
+    last word; all False if no prefix decides."""
     matter: Tensor
-    """bool ``(B, W)``: the words of ``first`` that are known to matter. Once a text is right, no other words are asked."""
+    """bool ``(B, W)``: the words of ``first`` that are known to matter; once a text is known to be right, its other words are
+    not tested."""
 
 
 def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointing:

@@ -12,15 +12,16 @@ from attest.core.randomness import random_uniforms, stream
 from attest.experiments.deciding.filling import Game, alone
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-"""The sizes of the prefixes that are tried."""
+"""The sizes at which a prefix of a ranking (its first words) is tested, in this order, until it decides."""
 LONG = 64
-"""A text of more words is long: blocks of its words are read in the place of single words."""
+"""A text with more words than this is long: blocks of its words are tested instead of single words."""
 BLOCKS, PARTS = 16, 4
-"""The blocks that a long text is cut into, and the parts that each block which stays is cut into."""
+"""The number of blocks into which the words of a long text are cut, and the number of parts into which each block that is kept
+is cut in the next round."""
 ROUGHLY = 2
-"""Fillings that order blocks."""
+"""The number of random fillings under which the loss of each block is measured, to rank the blocks."""
 NONE = 1 << 30
-"""The size of the shortest prefix that decides, where none does."""
+"""The number that stands for the size of the shortest deciding prefix if no prefix decides."""
 
 
 def places_in(game: Game, scores: Tensor) -> Tensor:

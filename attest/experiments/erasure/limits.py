@@ -18,7 +18,8 @@ from attest.experiments.erasure.operators import attention, bias_alone, is_poole
 from attest.models.observation import Observation
 
 STEPS = 50
-"""Far more than needed: the ratio grows in every step, and there are few sets that can be best; 5 were the most seen."""
+"""The most iterations of the search for the best set, far more than needed: each must improve the ratio, and 5 were the most
+seen."""
 
 
 def has_exact_limits(observation: Observation) -> bool:
@@ -82,7 +83,7 @@ def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) 
 
 
 WIDTH = 5
-"""Rankings that are kept after every step."""
+"""The width of the beam search: the number of best sets of tokens that are kept after every step."""
 
 
 @torch.no_grad()

@@ -25,11 +25,11 @@ class Background:
     """The texts of a corpus from which random replacement tokens are drawn."""
 
     tokens: Tensor
-    """int64 ``(N,)``."""
+    """int64 ``(N,)``: the token ids of all texts, one text after another."""
     starts: Tensor
-    """int64 ``(M,)``, where each text begins."""
+    """int64 ``(M,)``: the index in ``tokens`` at which each of the M texts begins."""
     lengths: Tensor
-    """int64 ``(M,)``, at least 1."""
+    """int64 ``(M,)``: the number of tokens of each text, at least 1."""
 
     @classmethod
     def of(cls, texts: Sequence[Tensor]) -> "Background":
@@ -68,16 +68,16 @@ class Background:
 
 
 Operator = Callable[..., Tensor]
-"""Maps an observation and the tokens to keep, bool ``(B, V, T)``, to ``Observation.left_of_prediction``, ``(B, V)``.
-
-An operator that draws at random also takes the draw of each variant, ``draw``, int64 ``(V,)``.
-"""
+"""Takes an observation and the tokens to keep in each of V variants, bool ``(B, V, T)``; returns what is left of the
+prediction, ``(B, V)``, as ``Observation.left_of_prediction``. An operator that draws at random also takes the number of the
+draw of each variant, ``draw``, int64 ``(V,)``."""
 UNKNOWN = 1
-"""The token id of every unseen word in our vocabularies."""
+"""The token id of every unknown word in Attest's vocabularies; it replaces erased tokens if the network names no mask
+token."""
 
 
 DRAWS = 5
-"""Ways in which ``resample`` fills the gaps."""
+"""The number of random draws of replacement tokens for each set of erased tokens, in the operator ``resample``."""
 
 
 def operators(background: Background | None = None, seed: int = 0) -> dict[str, tuple[Operator, ...]]:

@@ -44,7 +44,7 @@ def shares_of(observation: Observation, explanation: Tensor) -> Tensor:
 
 
 AMOUNTS = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""The shares of elements that are kept, π."""
+"""π: the expected shares of the elements of embeddings that are kept."""
 LEAST = 1e-6
 """The share of a text's largest importance that is added to each token's: tokens of importance 0 are then kept alike."""
 

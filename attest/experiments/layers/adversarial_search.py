@@ -21,7 +21,8 @@ from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
 COPIES = 24
-"""Numbers alive for each weight of attention and restart: logits, Adam's moments, and the autograd graph of a forward pass."""
+"""How many numbers are in memory at once for each attention weight of each restart: logits, Adam's moments, and the autograd
+graph of a forward pass."""
 
 
 def layer_adversarial_attention(

@@ -30,7 +30,7 @@ from attest.models.prediction import says_number
 from attest.models.traits import traits_of
 
 CURVE = (5, 10, 20, 30, 40, 50, 70, 90)
-"""Percentages of all heads that are switched off one after the other."""
+"""The percentages of all attention heads, the first ones of a ranking, that are switched off together to draw a curve."""
 
 
 def passes_a_text(heads: int, layers: int, draws: int = 10) -> int:

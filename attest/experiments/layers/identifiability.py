@@ -20,7 +20,7 @@ from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
 COPIES = 12
-"""Numbers in float64 alive for each weight of attention, most of them while ranks are correlated."""
+"""How many float64 numbers are in memory at once for each attention weight, most of them while ranks are correlated."""
 
 
 @torch.no_grad()
@@ -65,7 +65,8 @@ def _where_sinks_are(observation: LayerObservation, sinks: Mapping[str, Tensor])
 
 
 Rows = tuple[Tensor, Tensor, Tensor]
-"""Attention rows ``(B, N, Q, T)``, what they may attend to, bool ``(B, N, T)``, and which are of real tokens, ``(B, Q)``."""
+"""The attention rows ``(B, N, Q, T)`` of N heads; the tokens to which they may attend, bool ``(B, N, T)``; and the rows that
+belong to real tokens, bool ``(B, Q)``."""
 
 
 def _all_rows(observation: LayerObservation, layer: str, sinks: Tensor | None) -> Rows:

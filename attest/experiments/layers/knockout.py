@@ -22,7 +22,7 @@ from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import lead, logits_of_classes, rounding_of, says_number
 
 WINDOWS = 4
-"""Windows that the layers are parted into unless a width is given."""
+"""The number of windows (groups of neighbouring layers) into which the layers are divided unless the user gives a width."""
 NEVER = ", but not the first token, not the token at which the decoder decides, and no special token"
 
 

@@ -14,7 +14,8 @@ from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import lead, logits_of_classes
 
 SHARE = 0.1
-"""Of tokens that leave-one-out names, at least one."""
+"""The share of the tokens that move the model in leave-one-out that count as important, those that move it most; at least one
+token."""
 
 
 def what_matters(observation: LayerObservation, truth: Tensor | None, spans: Mapping[int, Sequence[int]] | None) -> Tensor:

@@ -137,28 +137,36 @@ def beside_random(drop: Tensor, flipped: Tensor, noise: float) -> dict[str, Tens
 
 
 Sinks = Mapping[str, Tensor]
-"""Which tokens of the batch are sinks of each head, bool ``(B, N, T)``, by layer; empty for none."""
+"""The attention sinks of each head, bool ``(B, N, T)``, True at tokens that are sinks, by layer; empty if no sinks are to be
+spared."""
 Tampering = Callable[[Sequence[str]], list[Intervention]]
-"""Maps layers to what is put there."""
+"""A function from the names of layers to the interventions that change the attention in these layers."""
 Tamper = Callable[[Sinks, LayerObservation, Tensor, Tensor], Tampering]
-"""Maps sinks that keep their weight, R observed instances, their rows and R random keys, int64 both, to a tampering."""
+"""Takes the sinks that keep their weight, R observed instances, their rows in the batch and R random keys, int64 ``(R,)``
+each; returns a ``Tampering``."""
 MAPS = 6
-"""Attention maps alive for each that is recorded: the clean one, its tampered twin, scores, and the integers that shuffle."""
+"""How many attention maps are in memory at once for each one that is recorded: the clean one, the changed one, scores, and the
+integers that shuffle."""
 COPIES_OF_ROW = 16
-"""Numbers alive for each of the last row of attention: keys and values of all tokens, in one layer at a time."""
+"""How many numbers are in memory at once for each weight of the last row of attention: keys and values of all tokens, in one
+layer at a time."""
 
 
 class Outcomes(NamedTuple):
     """The results for each instance after each of D changes of attention, float64 ``(B, D)`` each."""
 
     correct: Tensor
-    """1 where the decision is right, else 0; of a tagger the share of tokens."""
+    """float64 ``(B, D)``: 1 if the decision after a change of attention is right, else 0; for a tagger, the share of tokens
+    with the right tag."""
     flipped: Tensor
-    """1 where it is another than without tampering, likewise."""
+    """float64 ``(B, D)``: 1 if the decision differs from that without a change of attention, else 0; for a tagger, the share
+    of tokens whose tag differs."""
     tvd: Tensor
-    """Of predictions, in [0, 1]."""
+    """float64 ``(B, D)``: the TVD, in [0, 1], between the predictions with and without the change; for a model of one number,
+    their distance in standard deviations."""
     jsd: Tensor
-    """Of the attention of the layers, in nats, mean over rows; NaN unless it was asked for."""
+    """float64 ``(B, D)``: the JSD between the attention with and without the change, in nats, a mean over rows of the changed
+    layers; NaN unless it was asked for."""
 
 
 @torch.no_grad()
@@ -230,7 +238,8 @@ class DecidingRow:
         self.places = network.deciding(observation.mask).argmax(dim=-1)
         everyone = torch.arange(len(self.places), device=self.places.device)
         self.attention = {layer: weights[everyone, :, self.places] for layer, weights in observation.attention.items()}
-        """How the deciding token attends, ``(B, N, T)`` of each layer."""
+        """float ``(B, N, T)`` by layer: the attention weights of the token at which the decoder decides, in each of N
+        heads."""
         self.again: Callable[[Tensor], Tensor] | None = observation.texts.read_by(network.from_the_last)
 
     def logits(self, variants: Tensor, changes: Callable[[Tensor, Tensor], Sequence[Intervention]]) -> Tensor:

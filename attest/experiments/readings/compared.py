@@ -30,7 +30,8 @@ from attest.experiments.words import first_of_words, over_words, ranked_words
 from attest.models.observation import Observation, observe_again
 
 ORACLE = "oracle"
-"""What the corpus knows to decide, shown as if it were a reading: what can be reached."""
+"""The name of the perfect explanation, which marks the tokens that decide according to the corpus; its scores show what an
+explanation can reach."""
 
 
 @dataclass
@@ -213,7 +214,8 @@ def _against(observation: Observation, rankings: dict[str, Tensor], truth: Tenso
 
 
 SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
-"""What a reading is judged by in a sentence: random sets beaten, nothing attending to the tokens or the text shortened."""
+"""The two columns that the answer in the report ranks explanations by: how many random sets their first tokens beat if nothing
+attends to erased tokens, or if erased tokens are deleted from the text."""
 
 
 def _answer(mean: Means) -> str | None:

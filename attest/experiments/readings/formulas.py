@@ -63,8 +63,8 @@ def value_zeroing_pooled(observation: Observation) -> Tensor:
 
 
 STEPS, MOST = (20, 40, 80, 160), 0.01
-"""Points of the path: more for texts whose sum is further than a tenth of the second from what it should be, as long as they
-help; and how far it may be."""
+"""The first: how many points of the path integrated gradients use; a text gets more while the error of its sum is above a
+tenth of the second and still shrinks. The second: the largest error that is accepted."""
 
 
 def gradient_times_input(observation: Observation) -> Tensor:
@@ -134,9 +134,9 @@ def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tenso
 
 
 FLOW_TOKENS = 24
-"""Longest texts for flow: it takes a maximum flow for every token."""
+"""The most tokens of a text for which attention flow is computed, because each token takes a maximum flow."""
 CAPACITY = 1_000_000
-"""Flow is counted in whole numbers; a weight of 1 is this many."""
+"""The whole number that stands for an attention weight of 1 in a flow graph, whose capacities must be whole numbers."""
 
 
 def rollout(observation: Observation) -> Tensor:

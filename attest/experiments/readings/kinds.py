@@ -21,10 +21,11 @@ from attest.models.traits import traits_of
 from attest.models.variants import attends_within
 
 RANDOM = "random"
-"""The reading that knows nothing, with which others are compared."""
+"""The name of the explanation of random numbers, a baseline with which other explanations are compared."""
 
 BASES = ("attention", "rollout", "cross-attention")
-"""The readings that others are compared with: the attention that pools, or what stands for it if there is none."""
+"""The names of the explanations with which all others are compared, where they suit the network: pooled attention, or what
+replaces it."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ READINGS: dict[str, Reading] = {
         Reading(RANDOM, "Random", random_reading),
     )
 }
-"""In the order in which they are listed."""
+"""All explanations that Attest can compute, by name, in the order in which reports list them."""
 
 
 REFUSED = {
@@ -153,7 +154,7 @@ REFUSED = {
         "your own numbers as explanations."
     )
 }
-"""Readings that people ask for and that would be wrong, and why."""
+"""Explanations that users may ask for but that would be wrong: the error message, by the name of the explanation."""
 
 
 def reading_of(name: str, observation: Observation) -> Reading:

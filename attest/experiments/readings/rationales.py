@@ -14,7 +14,7 @@ from attest.experiments.words import first_of_words, over_words, ranked_words
 from attest.models.observation import Observation
 
 MATCH = 0.5
-"""The least intersection over union of a span with a marked one that counts as found."""
+"""The least intersection over union of a span of words and a span that people marked, for the span to count as found."""
 SETS = 20
 
 

@@ -17,7 +17,7 @@ from attest.experiments.erasure.operators import mask_tokens
 from attest.models.observation import Observation
 
 SAMPLES = 256
-"""Variants of a text: with 25 tokens that is ten a token."""
+"""The number of variants of a text, with tokens masked at random, that the model reads for one explanation."""
 
 
 def kernel_shap(observation: Observation) -> Tensor:

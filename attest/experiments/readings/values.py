@@ -180,7 +180,8 @@ def adds_up(observation: Observation) -> bool:
 
 
 InLayer = Callable[..., Tensor]
-"""Takes weights ``(B, N, T, T)``, values ``(B, N, T, D)`` and ``reader``, which reads the heads, to ``(B, 1 or N, T, T)``."""
+"""Takes attention weights ``(B, N, T, T)``, values ``(B, N, T, D)`` and ``reader``, the linear module that reads the outputs
+of all heads; returns how much each token contributes to each other, ``(B, 1 or N, T, T)``."""
 
 
 @torch.no_grad()
