@@ -67,7 +67,8 @@ class Context:
     labels: Tensor | None
     """int64 ``(B,)``: gold classes of the batch; for a tagger, gold tags ``(B, T)``; None if they are not known."""
     everyone: Everyone
-    """The ids or the number of all texts, from which some experiments draw a random sample."""
+    """The ids or the number of all texts, from which some experiments draw a random sample; None if not even the number is
+    known."""
     seed: int = 0
     """The seed that fixes, with the id of an instance, the random draws for this instance."""
     background: Background | None = None

@@ -25,7 +25,7 @@ check to check."""
 MOST_READ = 0.75
 """The largest share of all texts after which an experiment may stop early; an experiment that needs more reads all texts."""
 STEPS = 20
-"""The number of steps between candidates for a mean that make up the precision that the user asks for."""
+"""The precision that the user asks for, divided by the distance between two candidates for a mean."""
 
 
 def looks(texts: int) -> list[int]:

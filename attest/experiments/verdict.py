@@ -27,10 +27,10 @@ whose results are shown with it."""
 YES_FROM, NO_BELOW = 0.9, 0.5
 """The bounds on the share of texts in which the explanation is right: *yes* from 0.9, *no* below 0.5, *in part* between."""
 WHILE_READING = {YES: (0.8, 1.0), IN_PART: (0.4, 0.95), NO: (0.0, 0.5)}
-"""The range in which the confidence interval of this share must lie for each answer, as long as more texts can be read: the
-share is that of the texts in which the explanation is right."""
+"""For each answer, the range in which the confidence interval of the share of right explanations must lie as long as more
+texts can be read."""
 AT_THE_END = {YES: (0.75, 1.0), IN_PART: (0.35, 0.97), NO: (0.0, 0.6)}
-"""The range in which the confidence interval of the share of right explanations must lie for each answer when no more texts
+"""For each answer, the range in which the confidence interval of the share of right explanations must lie when no more texts
 can be read."""
 DISAGREE = 0.01
 """The p-value below which two pools of neutral words are said to disagree. Stated on 2026-11-27; since 2026-11-28 such pools
@@ -83,8 +83,8 @@ class Verdict(NamedTuple):
     example: int | None = None
     """The id of a text that is a clear example of the answer; None if there is none."""
     compared: bool = True
-    """Whether other explanations than a random order were tested too, which is never so for taggers; True also where nobody
-    looked, as for the answer *yes*."""
+    """Whether other explanations than a random order were tested too (never so for taggers); it is set for the answers *no*
+    and *in part*, else True."""
 
 
 def share_of(right: pd.Series) -> Share | None:

@@ -18,7 +18,8 @@ from attest.core.attention.pooled import pool
 from attest.judges.texts import FILLERS, MINUS, NOT, OTHER_MINUS, OTHER_PLUS, PLUS, RULES, VOCABULARY
 
 SHARP = 8.0
-"""A logit that leaves the other tokens of a text less than 0.02 together."""
+"""The attention score of the tokens to which a constructed network attends; all other tokens of a text then get less than 0.02
+of the attention together."""
 NUISANCE = 4
 GAIN = 4.0
 
@@ -27,15 +28,16 @@ class Read(NamedTuple):
     """The words that a labelling rule finds in texts, and the labels."""
 
     words: Tensor
-    """``(B, T)``, 1 at words with a sign or a place in an order."""
+    """float ``(B, T)``: 1 at words that a rule can read, those with a sign or a place in an order; 0 at fillers and at
+    "not"."""
     deciding: Tensor
-    """``(B, T)``, 1 at all that the rule reads: the words, and "not" before one."""
+    """float ``(B, T)``: 1 at every word that the rule reads, also at "not" before such a word if the rule reads it; else 0."""
     local: Tensor
-    """``(B, T)``, what each deciding word says; the sign of their sum is the decision."""
+    """float ``(B, T)``: what each word that decides contributes; if the sum over a text is above 0, its label is 1."""
     margin: Tensor
-    """``(B, 1)``, the decision of the whole text, in [-1, 1]."""
+    """float ``(B, 1)``, in [-1, 1]: the decision about the whole text; the label is 1 if it is above 0."""
     mask: Tensor
-    """bool ``(B, T)``."""
+    """bool ``(B, T)``: True at real tokens."""
 
 
 def read(rule: str, embedded: Tensor, mask: Tensor) -> Read:

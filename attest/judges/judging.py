@@ -15,7 +15,7 @@ from attest.judges.texts import draw_texts
 from attest.judges.truth import require_truth, verdict
 
 GAIN_SEED = 10_001
-"""The seed of the texts by which the gain of a network is set."""
+"""The seed of the random texts on which the gain of a constructed network, the factor of its logits, is set."""
 
 
 class Auroc(NamedTuple):

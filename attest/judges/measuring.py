@@ -24,7 +24,7 @@ from attest.models.traits import traits_of
 
 Columns = dict[str, Tensor]
 COIN = 7
-"""The draw that a coin has among those of a text."""
+"""The number that sets the random draws of the test ``coin``, a test by chance, apart from all other draws for a text."""
 
 
 def measure(
@@ -65,9 +65,11 @@ class Measured:
 
     def __init__(self, suspicion: Columns, milliseconds: dict[str, float], on_tokens: Tensor, on_states: Tensor) -> None:
         self.suspicion = suspicion
-        """By test, float64 ``(B,)``, larger is more suspicious; NaN where the test is undefined."""
+        """The result of each test for each text, by the name of the test: float64 ``(B,)``, larger is more suspicious; NaN
+        where the test is undefined."""
         self.milliseconds = milliseconds
-        """By test, CPU time a text of its experiment as a whole."""
+        """The CPU time for each text, in milliseconds, of the whole experiment that a test belongs to, by the name of the
+        test."""
         self.mass = {"tokens": on_tokens.double(), "states": on_states.double()}
 
 

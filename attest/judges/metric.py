@@ -15,7 +15,8 @@ from attest.judges import judging
 
 STATED = configs_folder() / "judges" / "constructed.yaml"
 Metric = Callable[[Any, Mapping[str, Tensor], Tensor], Any]
-"""A function of a network, a batch and its attention ``(B, T)`` to a number for each text, ``(B,)``."""
+"""A user's metric of attention: takes a network, a batch and its attention ``(B, T)``; returns a number for each text,
+``(B,)``."""
 
 
 def judge(

@@ -18,13 +18,15 @@ from attest.judges.defendants import Defendant, Read, read
 from attest.judges.texts import Texts
 
 HONEST_REST = 0.9
-"""The part of the remaining attention that goes to the words, where most of the attention lies on a sink."""
+"""The share that the deciding words get of the attention that a network with a sink does not give to the sink."""
 FAINT = 1e-4
-"""The share of the attention that is spread where a look leaves none."""
+"""A hundredth of this is the smallest attention that a network with softmax aims at for a token, because the logarithm of 0 is
+no score."""
 CARRIES = 0.01
-"""A state carries the decision if its value is more than this part of the largest in the text."""
+"""A hidden state carries the decision if the value in it from which the network decides is, in size, above this share of the
+largest in the text."""
 NUISANCE_FROM = 4
-"""The first of the embedding's directions that mean nothing."""
+"""The index of the first component of the embeddings that has nothing to do with the label."""
 
 
 @dataclass(frozen=True)

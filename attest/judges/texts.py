@@ -18,9 +18,10 @@ VOCABULARY = 26
 SHORTEST, LONGEST = 24, 36
 RULES = ("token", "redundant", "conjunction", "negation", "order", "majority")
 EVERY_WORD_NEEDED = ("conjunction", "negation", "order")
-"""Rules that no subset of the deciding words can be read for: attention must cover all of them."""
+"""The rules by which every deciding word is needed to know the label, so that right attention must cover all of them."""
 SPACING = 4
-"""A text has stretches of this many tokens, each with at most one deciding word. Only "not" stands next to another one."""
+"""The number of tokens in each of the stretches that a text is divided into; each stretch has at most one deciding word, and
+only "not" stands next to another one."""
 WORDS = {"token": 1, "redundant": 2, "conjunction": 2, "negation": 1, "order": 2, "majority": 3}
 
 
@@ -30,17 +31,17 @@ class Texts:
 
     rule: str
     ids: Tensor
-    """int64 ``(B,)``."""
+    """int64 ``(B,)``: the ids of the texts, 0 to B - 1."""
     tokens: Tensor
-    """int64 ``(B, T)``, 0 at padding."""
+    """int64 ``(B, T)``: the token ids, 0 at padding."""
     mask: Tensor
-    """bool ``(B, T)``, True at real tokens."""
+    """bool ``(B, T)``: True at real tokens."""
     labels: Tensor
-    """int64 ``(B,)``, 0 or 1."""
+    """int64 ``(B,)``: the label that the rule gives each text, 0 or 1."""
     deciding: Tensor
-    """bool ``(B, T)``, the words that the rule reads."""
+    """bool ``(B, T)``: True at the words that the rule reads, which decide the label."""
     exchanged: Tensor
-    """int64 ``(B, T)``, the same texts with these words exchanged so that the label is the other one."""
+    """int64 ``(B, T)``: the token ids of the same texts, with deciding words exchanged so that the label is the other one."""
 
 
 def draw_texts(rule: str, count: int, seed: int, lengths: tuple[int, int] = (SHORTEST, LONGEST)) -> Texts:

@@ -15,7 +15,7 @@ from attest.models.contract import decided
 from attest.models.traits import traits_of
 
 DELTA = 0.01
-"""How far a prediction may move, in TVD, when what does not decide is replaced."""
+"""The largest TVD by which a prediction may move when tokens or states that should not decide are replaced."""
 RIGHT, WRONG = 0.9, 0.1
 
 

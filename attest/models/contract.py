@@ -30,7 +30,8 @@ STEPS = {
 GUIDE = "“Your own model” in the documentation shows a network that works"
 ROWS_SHOWN = 5
 _PADDING_SEEN: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
-"""The networks whose attention has been checked, each with whether the checked batch had padding."""
+"""The networks whose attention has passed the check that sums and padding are right, so that it is not repeated; True if the
+checked batch had padding."""
 
 
 def decided(network: Any, hidden: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
@@ -254,7 +255,8 @@ def _rows_where(wrong: Tensor) -> list[int]:
 
 
 CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
-"""The largest difference between equal probabilities, in single and in half precision; for numbers, relative to them."""
+"""The largest accepted difference between two computations of one probability, in single and in half precision; for numbers
+above 1, relative to the largest."""
 
 
 @torch.no_grad()

@@ -25,7 +25,8 @@ from attest.models.pretrained.passing import ForwardPass
 from attest.models.traits import traits_of
 
 Scopes = dict[str, list[str]]
-"""Groups of layers that an intervention changes together, by the suffix of their columns."""
+"""Groups of layers, by name, whose attention an intervention changes together; the keys end the names of columns: ``""`` for
+all layers, ``_layer1`` for the first."""
 
 
 @dataclass(frozen=True)
@@ -41,20 +42,24 @@ class LayerObservation:
     tokens: Tensor
     mask: Tensor
     attention: Mapping[str, Tensor]
-    """float ``(B, N, T, T)`` of each layer, by name, first to last; rows of padding are arbitrary. Of a network with ``sides``
-    ``(B, N, Q, S)``: Q rows of weights over S places."""
+    """The attention weights of each layer, by name, first to last: float ``(B, N, T, T)``, where the last T is attended to;
+    rows of padding are arbitrary. For a network with ``sides``, such as one with cross-attention, ``(B, N, Q, S)``: Q rows of
+    weights over S places."""
     logits: Tensor
-    """float ``(B, C)``, for a tagger ``(B, T, K)``."""
+    """float ``(B, C)``: the logits; for a tagger ``(B, T, K)``, the logits of K tags for each token."""
     labels: Tensor | None = None
-    """int64 ``(B,)``: gold classes, for a tagger ``(B, T)``, below 0 at tokens without one; None if they are not known."""
+    """int64 ``(B,)``: gold classes; for a tagger ``(B, T)``, gold tags, below 0 at tokens without one; None if they are not
+    known."""
     ids_given: bool = True
     special: Tensor | None = None
-    """bool ``(B, T)``: special tokens, as in ``observe``; None if they are not known."""
+    """bool ``(B, T)``: True at special tokens, such as ``[CLS]``, which are neither ranked nor erased; None if they are not
+    known."""
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
-    """float ``(B, T, H)`` that enter each layer in a clean pass. Empty unless a pass of the network can start at each of
-    ``blocks_in(network)``."""
+    """The hidden states that enter each layer in a clean pass, by layer, float ``(B, T, H)``, so that a changed pass can start
+    there; empty if the network cannot start a pass at each of ``blocks_in(network)``."""
     words: Tensor | None = None
-    """int64 ``(B, T)``: the word of each token, as in ``Observation``; None if tokens are words, or if it is not known."""
+    """int64 ``(B, T)``: the number of the word that each token belongs to, below 0 if it belongs to none; None if tokens are
+    words, or if words are not known."""
     beside: Mapping[str, Tensor] = field(default_factory=dict)
 
     @property

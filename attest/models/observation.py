@@ -60,9 +60,9 @@ class GivenReading(NamedTuple):
     """An explanation that was computed outside Attest: one number for each token."""
 
     values: Tensor
-    """float ``(B, T)``, finite; 0 at padding."""
+    """float ``(B, T)``, finite: the importance of each token by this explanation; 0 at padding."""
     signed: bool
-    """Whether any text of the corpus has numbers below 0, which then speak against the predicted class."""
+    """Whether the explanation has numbers below 0 in any text of the corpus; they speak against the predicted class."""
 
 
 @dataclass(frozen=True)
@@ -86,39 +86,45 @@ class Observation:
 
     network: Network
     ids: Tensor
-    """int64 ``(B,)``: identities of the instances."""
+    """int64 ``(B,)``: the ids of the texts."""
     tokens: Tensor
-    """int64 ``(B, T)``."""
+    """int64 ``(B, T)``: token ids; ``(B, T, W)`` for a network that reads T sentences of W words."""
     mask: Tensor
-    """bool ``(B, T)``: True at real tokens, which come first in each row; False at the tokens of a question."""
+    """bool ``(B, T)``: True at real tokens, which come first in each row; False at padding and at the tokens of a question."""
     embedded: Tensor
-    """float ``(B, T, E)``: the embedded input, a leaf of the graph."""
+    """float ``(B, T, E)``: the embedded tokens, a leaf of the autograd graph."""
     hidden: Tensor
-    """float ``(B, T, H)``, in the graph."""
+    """float ``(B, T, H)``: the hidden states over which attention is computed, in the autograd graph."""
     scores: Tensor
-    """float ``(B, T)``, in the graph."""
+    """float ``(B, T)``: the attention scores, before a projection such as softmax, in the autograd graph."""
     weights: Tensor
-    """float ``(B, T)``, in the graph: the attention weights."""
+    """float ``(B, T)``: the attention weights, in [0, 1], 0 at padding, in the autograd graph; rows sum to 1."""
     logits: Tensor
-    """float ``(B, C)``, in the graph."""
+    """float ``(B, C)``: the logits, in the autograd graph; C is 1 for a sigmoid or a predicted number."""
     read_instead: Tensor | None = None
-    """The explanation given to ``explained_by``, which replaces attention."""
+    """float ``(B, T)``, at least 0: the explanation given to ``explained_by``, which experiments test in place of the
+    attention; None to test the attention."""
     cache: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
-    """The results that ``cached_per_batch`` has stored."""
+    """The results of functions decorated with ``cached_per_batch``, by function, so that each is computed once for this
+    observation."""
     labels: Tensor | None = None
-    """int64 ``(B,)``: gold classes, where they are known."""
+    """int64 ``(B,)``: gold classes, below 0 for texts without one; None if they are not known."""
     words: Tensor | None = None
-    """int64 ``(B, T)``: the word of each token, below 0 for special tokens and padding; None unless texts are in subwords."""
+    """int64 ``(B, T)``: the number of the word that each token belongs to, below 0 for special tokens and padding; None unless
+    texts are in subwords."""
     ids_given: bool = True
-    """Whether the user named the instances; else ``ids`` are the row numbers of this batch."""
+    """Whether the user gave the ids of the texts; if not, ``ids`` are the row numbers of this batch."""
     spared: Tensor | None = None
-    """bool ``(B, T)``: tokens that are neither ranked nor erased, from ``spared_by``; None if there is no such token."""
+    """bool ``(B, T)``: True at tokens that experiments neither rank nor erase, such as special tokens, from ``spared_by``;
+    None if there are none."""
     given: Mapping[str, GivenReading] = field(default_factory=dict)
-    """Explanations that were computed outside Attest, by name."""
+    """Explanations that the user computed outside Attest, by name."""
     marks: Tensor | None = None
-    """float ``(B, T, A)``: 1 at tokens that an annotator marked, else 0; NaN for an annotator who did not mark the text."""
+    """float ``(B, T, A)``: 1 at the tokens that each of A annotators marked as deciding, else 0; NaN for an annotator who did
+    not mark the text; None without marks."""
     beside: Mapping[str, Tensor] = field(default_factory=dict)
-    """What the network reads beside tokens and mask, as in ``Inputs``."""
+    """Further inputs of the network, by the name of its parameter: ``(B, T)`` for each token, such as ``token_type_ids``, or
+    ``(B,)`` for each text."""
 
     @property
     def texts(self) -> Inputs:

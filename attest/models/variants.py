@@ -26,16 +26,18 @@ from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.traits import traits_of
 
 ACTIVATIONS = 8
-"""The number of tensors as large as the hidden states, or the features read from them, that exist at once."""
+"""How many tensors as large as the hidden states, or the features read from them, are in memory at once."""
 PADDING = 0.05
-"""The largest share of a pass that is padding, or that is read again although it was shared."""
+"""The largest share of a pass that may be padding or first tokens that were already read; if variants of other lengths would
+make it larger, they are read in another pass."""
 LEAST_TOKENS, LEAST_OF_ACCELERATOR = 256, 1 << 16
-"""A pass with fewer tokens gets further variants, since small matrix products are slow; on an accelerator, small
-passes are."""
+"""The fewest tokens of a pass, on a CPU and on an accelerator; smaller passes get further variants, whatever their lengths,
+because small passes are slow."""
 
 
 PASSES: ContextVar[Callable[[int], object] | None] = ContextVar("passes", default=None)
-"""What is called after each pass of the model, with the number of variants that it has read."""
+"""A function that is called after each pass of the model with the number of variants of texts that the pass has read; None for
+no function."""
 
 
 @contextmanager

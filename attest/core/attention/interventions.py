@@ -38,7 +38,7 @@ class HookedModule(nn.Module):
     """A module that computes attention and has named hook points, at which interventions can replace values."""
 
     heads: int | None = None
-    """The number of attention heads, which is the size of dimension 1 of keys, scores and weights; None if the module has no
+    """The number of attention heads, which is the size of dimension 1 of scores and weights; None if the module has no
     heads."""
 
     def __init__(self) -> None:

@@ -17,8 +17,8 @@ class ColumnSpace(NamedTuple):
     """The column space of a matrix T: the orthogonal complement of its left null space {x: x T = 0}."""
 
     basis: Tensor
-    """float64 ``(..., T, min(T, F))``: an orthonormal basis of the column space in its columns; columns beyond the rank and
-    rows of padding are 0."""
+    """float64 ``(..., T, R)``, with R = min(T, F), or one more after ``with_ones``: an orthonormal basis of the column space
+    in its columns; unused columns and rows of padding are 0."""
     rank: Tensor
     """int64 ``(...)``: the rank of the matrix; the left null space of a text with L real tokens has L - rank dimensions."""
 

@@ -15,7 +15,8 @@ from attest.core.randomness import random_bits, stream
 
 Read = Callable[[Tensor, Tensor], Tensor]
 """Takes the row numbers of N texts, int64 ``(N,)``, and their token ids with some replaced, int64 ``(N, T)``; returns the
-probability of the class that the model gives to each whole text, ``(N,)``."""
+probability of the class that the model gives to each whole text, ``(N,)``. For a model of one number it returns minus the
+distance from the number of the whole text."""
 TWO, FEW, MORE = 2, 4, 12
 """The numbers of random fillings under which the model reads a set of words: 2 at first, 4 in all for its value, then 12 more
 if the value is not clearly too low."""

@@ -21,8 +21,8 @@ FEW_WORDS = 16
 SHARE = 0.25
 """The share of all measured tokens that become the pool of neutral tokens: those that move the model least."""
 MOST_NEEDLESS, UNDECIDED = 0.5, 1.0
-"""The first: if at least this share of the texts needs no words, and most texts are long, words are searched for that leave
-the model undecided between two classes. The second: it is undecided if its mean log-odds are nearer to 0 than this. Settled on
+"""If at least half of the texts are long, and the first number, a share of all texts, needs no words, neutral words are sought
+that leave the model undecided between two classes: with mean log-odds nearer to 0 than the second number. Settled on
 2026-11-28 on long texts of mechanisms and on a network that reads film reviews."""
 LEAST_WAY = 0.1
 """A text needs words if the way from no words to all words is at least this share of the range of the model's outputs over

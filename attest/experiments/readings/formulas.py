@@ -63,8 +63,8 @@ def value_zeroing_pooled(observation: Observation) -> Tensor:
 
 
 STEPS, MOST = (20, 40, 80, 160), 0.01
-"""The first: how many points of the path integrated gradients use; a text gets more while the error of its sum is above a
-tenth of the second and still shrinks. The second: the largest error that is accepted."""
+"""The numbers of points on the path of integrated gradients that are tried, and the largest error of their sum that is
+accepted. A text gets more points while its error is above a tenth of that and still shrinks."""
 
 
 def gradient_times_input(observation: Observation) -> Tensor:

@@ -18,7 +18,8 @@ from attest.models.networks.recurrent import BiLSTM
 from attest.models.networks.tokens import PADDING
 
 IMPOSSIBLE = -1e4
-"""The logit of an impossible answer: probability 0, but finite, so that differences of logits stay defined."""
+"""The logit of a class that is no possible answer: its probability is 0, but the logit is finite, so that differences of
+logits stay defined."""
 
 
 class ConditionedClassifier(PoolsByAttention):
@@ -46,7 +47,7 @@ class ConditionedClassifier(PoolsByAttention):
     """
 
     reads_questions = True
-    """It reads a question beside each text, so each training text must have one."""
+    """The network reads a question beside each text, so each training text must have one."""
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ class PoolsByAttention(nn.Module):
     """A base class for networks that pool hidden states by attention, with the methods that they share."""
 
     pools_by_attention = True
-    """The weights that ``project`` returns are learned attention, which experiments can evaluate."""
+    """Whether the weights that ``project`` returns are learned attention over the tokens, which experiments can then test."""
     attention: PooledAttention
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:

@@ -22,7 +22,8 @@ from attest.core.memory import bytes_at_once, rows_at_once
 from attest.models.networks.tokens import reversal, reverse
 
 State = tuple[Tensor, ...]
-"""Tensors ``(V, B, H)``, the hidden state first."""
+"""The state of a recurrent network for V variants of B texts: tensors ``(V, B, H)``, the hidden state first, then the cell
+state of an LSTM."""
 
 
 class Cell(ABC):
@@ -107,9 +108,10 @@ def product_with(weight: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 ROWS = 512
-"""The number of variants that take a step together on a CPU, so that their gates stay in the cache of a core."""
+"""The number of variants of texts that take a step together on a CPU, few enough that their gates stay in the cache of a
+core."""
 GATES = 4
-"""Numbers that are alive for each gate of a variant in a step."""
+"""How many numbers are in memory at once for each gate of a variant in a step."""
 
 
 @torch.no_grad()

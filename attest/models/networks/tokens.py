@@ -11,7 +11,8 @@ PADDING = 0
 
 
 EMBEDDING_STD = 0.1
-"""Standard deviation of random embeddings, as of pretrained ones; torch's 1 loses two to four points of accuracy on SST."""
+"""The standard deviation of randomly initialised embeddings, like that of pretrained ones; torch's 1 loses two to four points
+of accuracy on SST."""
 
 
 def embedding(vocab_size: int, size: int, std: float = EMBEDDING_STD) -> nn.Embedding:

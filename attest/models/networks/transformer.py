@@ -63,7 +63,8 @@ class TransformerEncoder(nn.Module):
         self.layers = nn.ModuleList(TransformerLayer(size, heads, feedforward_size, dropout, each) for each in projections)
         self.output_size = size
         self._kept: Tensor | None = None
-        """Encodings of positions, no buffer: DDP would make ranks exchange tables of different lengths."""
+        """float ``(T, H)``: encodings of positions that are kept from pass to pass on a GPU; None until then. They are no
+        buffer, because DDP would make processes exchange tables of different lengths."""
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, H)``, which are arbitrary at padding."""
@@ -174,7 +175,8 @@ class UniformPooling:
     """A mixin with the methods ``score`` and ``project``, which give all real tokens equal weights."""
 
     pools_by_attention = False
-    """There is no learned pooled attention to evaluate."""
+    """Whether the network has learned attention that pools the tokens and that experiments can test: no, all tokens get equal
+    weights."""
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Map hidden states ``(B, T, H)`` to zeros ``(B, T)``."""

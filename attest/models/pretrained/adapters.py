@@ -16,18 +16,20 @@ from attest.core.memory import in_evaluation_mode
 
 SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 IN_LAYERS = ("LORA", "ADALORA", "IA3", "LOHA", "LOKR", "OFT", "BOFT", "VERA", "HRA", "LN_TUNING")
-"""The kinds of adapters that change only layers of a model."""
+"""The types of peft adapters that are supported, because they change only layers of a model."""
 TASKS = {"SEQ_CLS": "texts", "TOKEN_CLS": "tokens", "CAUSAL_LM": "next"}
-"""What a model decides, by the task in its adapter's settings."""
+"""What an adapted model decides about, by the ``task_type`` of its adapter: whole texts, single tokens, or the next token of a
+text."""
 PATTERNS = (
     "exclude_modules", "feedforward_modules", "layers_pattern", "modules_to_save", "rank_pattern", "alpha_pattern",
     "target_parameters",
 )  # fmt: skip
-"""The settings of an adapter that peft compares with the names of layers as regular expressions."""
+"""The settings of an adapter whose values peft takes as regular expressions for the names of layers; only values that match
+``NAME`` are accepted."""
 NAME = re.compile(r"[\w.\\^$-]*")
-"""A name, or a pattern that nothing repeats."""
+"""Matches the name of a layer, or a regular expression without repetition, which cannot take long."""
 ALL_LINEAR = "all-linear"
-"""The word of peft for every linear layer."""
+"""The value of an adapter's ``target_modules`` by which peft means every linear layer."""
 INSIDE = "base_model.model."
 """The prefix of every parameter name in an adapter's file."""
 
@@ -103,9 +105,9 @@ class Adapter:
                 f"the {SETTINGS} of {name} cannot be read ({said_by(error)}); expected a file that peft wrote."
             ) from error
         self.base = str(self.settings.base_model_name_or_path or "")
-        """The folder or Hub id of the model that is adapted."""
+        """The folder or Hub id of the base model, to which the adapter is applied."""
         self.decides = TASKS.get(str(self.settings.task_type or ""))
-        """What the adapted model decides, as in ``TASKS``; None if the adapter does not say."""
+        """What the adapted model decides about, one of the values of ``TASKS``; None if the adapter does not say."""
         _require_in_layers(name, self.settings)
         kind = _kind(self.settings)
         if kind not in IN_LAYERS:

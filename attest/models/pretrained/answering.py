@@ -22,24 +22,30 @@ from attest.models.pretrained.attention import attending_through
 from attest.models.pretrained.calls import Attend, Look
 
 Span = tuple[int, int]
-"""The begin and the end of a part of a prompt, in tokens."""
+"""A part of a prompt, as the index of its first token and the index after its last token."""
 CLOSE = 1e-4
-"""The largest accepted difference between a log-probability and the one from a whole pass."""
+"""The largest accepted difference between the answer's log-probability from cached keys and values and the one from a whole
+pass."""
 COPIES, MAPS = 3, 4
-"""Queries, keys and values of a layer; and what a row of attention takes: scores, with their mask, weights, their copy."""
+"""How many tensors are kept for each layer (queries, keys, values), and how many numbers for each weight of an attention row
+(score, mask, weight, a copy); from these the memory is estimated."""
 
 
 class Rows(NamedTuple):
     """The attention weights from the tokens of an answer to every token before the answer."""
 
     attention: Tensor
-    """float ``(T,)``: mean weight over rows, layers and heads."""
+    """float ``(T,)``: the attention weight that the answer gives to each token of the prompt, a mean over the rows of the
+    answer, layers and heads."""
     without_first: Tensor
-    """float ``(T,)``: the mean weight if each row leaves out the first token and its other weights are scaled to sum to 1."""
+    """float ``(T,)``: as ``attention``, after each row's weight on the first token is set to 0 and its other weights are
+    scaled to sum to 1."""
     by_head: Tensor
-    """float ``(T, L N)``: the mean weight over rows for each head, first layer first."""
+    """float ``(T, L N)``: the attention weight from the answer to each token of the prompt, for each of N heads in L layers,
+    first layer first; a mean over the rows of the answer."""
     written: Tensor
-    """float ``(T,)``: weights times the gradient of the answer's log-probability by them, summed over rows, layers, heads."""
+    """float ``(T,)``: attention weight times the gradient of the answer's log-probability with respect to it, summed over
+    rows, layers and heads."""
 
 
 class _LookAgain(Look):

@@ -16,9 +16,10 @@ from transformers.masking_utils import eager_mask
 from attest.core.errors import AttestError
 
 PACKED = ("cu_seq_lens_q", "cu_seq_lens_k", "cu_seqlens")
-"""Arguments of a pass whose rows contain several texts one after the other."""
+"""The names of arguments that a forward pass has only if its rows contain several texts one after the other; such a pass is
+refused."""
 NAME = "attest"
-"""The name of Attest's attention function, registered once for all models."""
+"""The name under which Attest's attention function is registered in transformers, once for all models."""
 
 
 _RUNNING: ContextVar[Any] = ContextVar("running", default=None)

@@ -15,15 +15,18 @@ from attest.core.errors import AttestError
 from attest.core.rounding import rounding
 
 FAR = 1000.0
-"""How far the score of a masked token is below the largest of its row: its weight is 0 in any precision."""
+"""A score that is further than this below the largest of its row belongs to a masked token: its weight is 0 in any
+precision."""
 Eager = Callable[..., tuple[Tensor, Tensor]]
-"""A model's own attention function, written out; it returns outputs ``(B, T, N, D)`` and weights ``(B, N, T, T)``."""
+"""A model's own attention function that computes weights explicitly; it returns outputs ``(B, T, N, D)`` and weights ``(B, N,
+T, T)``."""
 
 
 Memory = Callable[[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor, Tensor | None]]
 """Takes the keys, values and mask that an attention call has computed; returns those that the call uses."""
 Attend = Callable[[slice], tuple[Tensor, Tensor]]
-"""A function from rows of one attention computation to their outputs ``(B, Q, N, D)`` and weights ``(B, N, Q, S)``."""
+"""Takes a slice of the rows (queries) of one attention computation; returns their outputs ``(B, Q, N, D)`` and weights ``(B,
+N, Q, S)``."""
 
 
 class Look:
@@ -63,23 +66,25 @@ class AttentionCall(HookedModule):
     """
 
     everywhere = True
-    """Whether all tokens of a text may attend to one another in all passes so far."""
+    """Whether each token of a text may attend to all of its tokens, as in an encoder, in all passes so far."""
     causal = False
-    """Whether no token may attend to a later one."""
+    """Whether no token may attend to a later one, as in a decoder."""
     shows_values = True
-    """Whether hook points reach keys and values, and not only the softmax."""
+    """Whether interventions can change keys and values; False if they reach only the softmax."""
     windows = 1
-    """The number of windows of each text, one after the other; interventions see their heads as heads of one text."""
+    """The number of windows in which each text is read, which follow one another in a batch; interventions see their heads as
+    heads of one text."""
 
     def __init__(self) -> None:
         super().__init__()
         self.projection: Projection = Softmax()
-        """What turns scores into weights; if it is no softmax, it stands in the place of the model's own in every pass."""
+        """The function from scores to weights; if it is not ``Softmax``, it replaces the model's own softmax in every pass."""
         self.memory: Memory | None = None
-        """What earlier tokens had here, where the last one alone passes; kept by ``attest.models.pretrained.resuming``."""
+        """Adds the keys, values and mask of earlier tokens in a pass of the last token alone; None in other passes.
+        ``attest.models.pretrained.resuming`` sets it."""
         self._seen = 0
         self._written_out = False
-        """Whether outputs as we write them out have been held against the model's own."""
+        """Whether it has been checked that weights times values are the model's own outputs."""
 
     @property
     def exchanged(self) -> bool:

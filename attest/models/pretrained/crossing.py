@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 ASKED = 3
-"""Tokens of the decoder in the pass that finds cross-attention by its shape; the text has another number."""
+"""The number of decoder tokens in the pass that finds cross-attention by its shape; the text in this pass has another number
+of tokens."""
 EXPECTED = "expected a model whose decoder attends to its encoder through transformers' AttentionInterface, such as BART or T5"
 
 
@@ -78,7 +79,8 @@ class CrossingPass(ForwardPass):
         super().__init__(model, calls)
         self.generates = generates
         self.places: list[int | None] = []
-        """Of every attention of a pass, which cross-attention it is; None if it is none."""
+        """For each attention computation of a pass, in order: the index in ``calls`` of this cross-attention; None for
+        self-attention."""
 
     def next_call(self) -> AttentionCall:
         place = self.next_of(self.places)

@@ -17,11 +17,11 @@ from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME
 from attest.core.errors import AttestError
 
 POINTER = b"version https://git-lfs.github.com/spec/"
-"""How a file begins that Git LFS has put in the place of a large one."""
+"""The first bytes of a file that Git LFS has put in the place of a large file."""
 POINTED = ("*.json", "*.txt", "*.model", "*.safetensors")
-"""The files that are read of a folder."""
+"""Patterns for the files in a model's folder that are checked not to be such placeholders of Git LFS."""
 MOST_LABELS, MOST_LAYERS = 1 << 20, 1 << 12
-"""The most classes and layers of a model whose weights are not in the folder."""
+"""The most classes and the most layers that a ``config.json`` may ask for if the model's weights are not in its folder."""
 SAVE = "model.save_pretrained(folder)"
 
 

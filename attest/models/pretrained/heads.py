@@ -6,9 +6,9 @@ from attest.core.kinds import CHOICE, CLASSES, LABELS, NUMBER, SPANS, TAGS, Kind
 
 TEXTS = "ForSequenceClassification"
 BY_ENDING = {TEXTS: CLASSES, "ForTokenClassification": TAGS, "ForMultipleChoice": CHOICE, "ForQuestionAnswering": SPANS}
-"""What a model decides, by the end of the name of its class."""
+"""What a model of transformers decides, by the end of the name of its class."""
 MULTI_LABEL, REGRESSION = "multi_label_classification", "regression"
-"""Values of ``problem_type`` in a configuration."""
+"""Two values of ``problem_type`` in the configuration of a model: several labels for a text, or one number."""
 
 
 def has_head(name: str) -> bool:

@@ -44,9 +44,11 @@ KINDS: dict[str, tuple[Any, str, str]] = {
     "next": (AutoModelForCausalLM, "language model", "Llama or Qwen"),
     "written": (AutoModelForSeq2SeqLM, "language model", "T5 or BART"),
 }
-"""By what a model decides (texts, tokens, between texts, the next token): the class that reads it, its kind, an example."""
+"""How a model is loaded, by what it decides: the class of transformers that loads it, and, for messages, a phrase for such
+models and examples."""
 READ_AS = {TAGS: "tokens", CHOICE: "choices", SPANS: "answers"}
-"""Which of these classes reads a kind; classifiers of texts read all others."""
+"""The key in ``KINDS`` by which a model is loaded, by the kind of its decision; classifiers of texts and all others are loaded
+by ``texts``."""
 PICKLED = "pytorch_model.bin"
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
 

@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 
 UNREACHED = "none of its softmax calls returns, for each token, attention weights over all tokens of the text"
 LENGTH = 5
-"""The number of tokens in the example text with which a model is inspected."""
+"""The number of tokens in the example text on which a model's attention is inspected, without the end token."""
 COPIES, LONGER = 3, (1, 2, 3)
-"""The copies of that text, and how many times longer it is made, when the softmaxes over its tokens are searched."""
+"""The number of copies of the example text in a batch, and how many times it is repeated within its row, in the passes that
+search for softmaxes over its tokens."""
 EXPECTED = "expected a model such as BERT, RoBERTa, DeBERTa, ModernBERT, GPT-2 or Llama"
 
 
@@ -43,9 +44,9 @@ class Choices(NamedTuple):
     """The logits of a multiple-choice model for N texts with C choices each."""
 
     logits: Tensor
-    """float ``(N, C)``."""
+    """float ``(N, C)``: the logits of the C choices of each text."""
     made: Tensor
-    """int64 ``(N,)``: the choice that the model makes; experiments change the tokens of this choice."""
+    """int64 ``(N,)``: the index of the choice with the largest logit; experiments change the tokens of this choice alone."""
 
 
 class PretrainedNetwork(UniformPooling, nn.Module):
@@ -74,11 +75,13 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     attends_within = True
     reads_in_decode = True
-    """``encode`` only embeds tokens, so there are no hidden states of the encoder to ask about."""
+    """Whether attention is computed in ``decode``: yes, ``encode`` only embeds tokens, so experiments have no hidden states of
+    an encoder."""
     holds_a_model = True
-    """Reports name this network by the class of ``model``."""
+    """Whether the network wraps another model, ``model``, by whose class reports name it."""
     asks = "asked"
-    """The column that says what is asked about a text; the model itself does not read it."""
+    """The name of the input that says which label or choice is asked about for each text; the wrapped model does not read
+    it."""
 
     def __init__(
         self,
@@ -91,20 +94,23 @@ class PretrainedNetwork(UniformPooling, nn.Module):
     ) -> None:
         super().__init__()
         self.kind = kind_of_class(type(model).__name__) if kind is None else kind
-        """What the model decides."""
+        """The kind of decision that the model makes, such as classes of texts or tags of tokens."""
         self.number = OneNumber() if self.kind == NUMBER else None
-        """The scale of the one number that the model predicts, ``(B, 1)``; None if it decides otherwise."""
+        """The standard deviation and the largest size of the numbers that the model predicts, one for each text; None if it
+        decides otherwise."""
         self.masked, self.typed, self._squashed = masked, typed, squashed
         self.model, self.padding = model, padding
         self.choices: Choices | None = None
-        """The logits of all choices of each text, once they are known."""
+        """The logits of all choices of each text; None until they are computed, and for models that are not of multiple
+        choice."""
         self.calls = nn.ModuleList()
         self.current = self._forward_pass()
-        """The forward pass that the model is in."""
+        """The state of the forward pass that the model is in, such as its real tokens and the number of attention computations
+        so far."""
         self._untouched = False
         self._explore()
         self.decides_by = self._where_it_decides()
-        """The rows of the last layer that influence the decision: the ``first``, the ``last``, or ``all``."""
+        """At which token's last hidden state the model decides: ``first``, ``last``, or ``all``."""
 
     def _forward_pass(self) -> ForwardPass:
         return ForwardPass(self.model, self.calls)

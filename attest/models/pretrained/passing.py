@@ -23,15 +23,17 @@ class ForwardPass:
     def __init__(self, model: nn.Module, calls: nn.ModuleList) -> None:
         self.model, self.calls = model, calls
         self.real = torch.ones(1, 1, dtype=torch.bool)
-        """bool ``(B, T)``, True at real tokens."""
+        """bool ``(B, T)``: True at the real tokens of the texts in this pass."""
         self.made = 0
-        """The number of attention computations so far."""
+        """The number of attention computations in this pass so far."""
         self.exploring = False
-        """Whether each computation of attention is met for the first time and gets hook points of its own."""
+        """Whether this is the first pass of the model, in which each attention computation gets hook points of its own."""
         self.attends_at: tuple[int, ...] | None = None
-        """The numbers of the softmaxes that are attention; None for models that use transformers' ``AttentionInterface``."""
+        """The indices, among all softmax calls of a pass, of those that compute attention; None for models that use
+        transformers' ``AttentionInterface``."""
         self.beside: tuple[None, ...] | None = None
-        """A None for each value that layers return beside the hidden states; None if they return only hidden states."""
+        """A tuple with one None for each value that layers return beside hidden states; None if they return hidden states
+        alone, without a tuple."""
 
     def begin(self, real: Tensor) -> None:
         """Begin a forward pass of texts with real tokens bool ``(B, T)``."""

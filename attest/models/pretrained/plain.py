@@ -23,9 +23,10 @@ from attest.models.pretrained.told import told_by
 
 GUIDE = "“Your own model” in the documentation shows one that works"
 SEVERAL = 8
-"""The copies of a text that are read twice, so that chance in the model is seen."""
+"""The number of copies of a text in the batch that a model reads twice, to find out whether its logits are random."""
 MASKS: tuple[Callable[[Tensor], Tensor], ...] = (lambda mask: mask, lambda mask: ~mask, lambda mask: mask.long())
-"""The kinds of masks that modules expect: True at real tokens, True at padding, 1 at real tokens."""
+"""Functions from a mask that is True at real tokens to each form of mask that a module may expect: True at real tokens, True
+at padding, 1 at real tokens."""
 
 
 class PlainNetwork(PretrainedNetwork):

@@ -18,7 +18,7 @@ from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.texts import Encoder, begun_once, shown_tokens, spaced_in, words_in
 
 TEXT = "{text}"
-"""The place of the text in a prompt."""
+"""The placeholder in the template of a prompt that each text replaces."""
 EXAMPLE = '--prompt "Review: {text}\\nSentiment:" --labels positive=" good",negative=" bad"'
 
 

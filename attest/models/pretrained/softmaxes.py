@@ -34,10 +34,12 @@ class Softmaxes(TorchFunctionMode):
         super().__init__()
         self.current = current
         self.found: list[bool] = []
-        """For every softmax so far, whether it gives every token a row of weights over the tokens."""
+        """For every softmax call of the pass so far, whether its result has the shape of attention: for each token, a row of
+        weights over all tokens."""
         self._taken = 0
         self._just_attended: AttentionCall | None = None
-        """The attention computation whose outputs an intervention changes next; None if there is none."""
+        """The attention computation whose head outputs are changed at the input of the next linear layer; None if none are to
+        be changed."""
 
     def __torch_function__(
         self, function: Callable[..., Any], _types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None

@@ -15,20 +15,21 @@ from attest.models.inputs import Inputs
 from attest.models.pretrained.network import PretrainedNetwork
 
 LONGEST_ANSWER = 30
-"""The most tokens of an answer."""
+"""The most tokens that an answer may have."""
 NO_SPAN = -1e4
-"""The logit of an impossible span, which float16 can represent."""
+"""The logit of a span that cannot be an answer; it is far below others, and float16 can represent it."""
 PASSAGE, BEGINS, ENDS, WHOLE = 1, 2, 3, 4
-"""How the tokens of a passage are marked: some token of it, the first and the last of the answer, or both at once."""
+"""The numbers in ``roles`` that mark tokens: a token of the passage, the answer's first token, its last token, and the only
+token of an answer; 0 marks all others."""
 
 
 class Span(NamedTuple):
     """The positions of the first and the last token of each of B answers."""
 
     begins: Tensor
-    """int64 ``(B,)``: the place of the first token."""
+    """int64 ``(B,)``: the position of the answer's first token."""
     ends: Tensor
-    """int64 ``(B,)``: the place of the last token, which belongs to the answer."""
+    """int64 ``(B,)``: the position of the answer's last token."""
 
 
 class SpanNetwork(PretrainedNetwork):

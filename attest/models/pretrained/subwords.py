@@ -12,7 +12,7 @@ from attest.models.pretrained.loading import config_of, tokenizer_of, transforme
 from attest.models.pretrained.texts import longest_read, taking_words
 
 OURS = 2
-"""The ids in Attest's data before those of words: padding, and the token for a masked or unknown word."""
+"""The number of token ids in Attest's data that come before those of subwords: 0 is padding, 1 a masked or unknown word."""
 
 
 class Cut(NamedTuple):
@@ -21,9 +21,9 @@ class Cut(NamedTuple):
     ids: list[list[int]]
     """The model's own token ids of each text, including special tokens."""
     words: list[list[int | None]]
-    """The place of each token's word; None for special tokens."""
+    """The index of each token's word in its text; None for special tokens."""
     shortened: int
-    """The number of texts that were longer than ``longest``."""
+    """The number of texts whose end was cut, because they have more than ``longest`` tokens."""
 
 
 class Subwords:

@@ -14,7 +14,8 @@ from attest.core.errors import AttestError
 from attest.models.pretrained.told import told_by
 
 WHOLE = 1 << 30
-"""The tokens of a text of which none is cut: more than any text has, and the tokenizers count so far."""
+"""The largest number of tokens when texts are never cut: more than any text has, and small enough for tokenizers to count
+to."""
 
 
 def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) -> int:
@@ -102,7 +103,8 @@ def taking_words(tokenizer: Any) -> Iterator[None]:
 
 
 MARKS = re.compile("[ĠĊĉč]")
-"""What a byte-level tokenizer writes for a blank, two line ends and a tab; they tell where words begin."""
+"""Matches the characters by which a byte-level tokenizer writes a space, two kinds of line end and a tab; they tell where
+words begin."""
 
 
 def shown_tokens(tokenizer: Any, ids: Iterable[int]) -> list[str]:
@@ -167,16 +169,17 @@ class Encoder:
         require_length(tokenizer)
         self.tokenizer, self.longest = tokenizer, longest_read(model, tokenizer)
         self.tagging = False
-        """Whether a list of two strings is a sentence of two words, and not a pair of texts."""
+        """Whether a list of two strings is read as a sentence of two words, as for taggers, and not as a pair of texts."""
         taken = "token_type_ids" in inspect.signature(model.forward).parameters
         told = tokenizer("a", "a").get("token_type_ids") if taken else None
         self.typed = told is not None and max(told) > 0
-        """Whether the tokenizer distinguishes types of tokens, and the model takes them."""
+        """Whether texts are encoded with ``token_type_ids``: the tokenizer distinguishes types of tokens, and the model takes
+        them."""
         self.cut = 0
         self.options: dict[str, Any] = {}
-        """What the tokenizer is told besides the text."""
+        """Further options that the tokenizer gets with each text, by name."""
         self.prompt: Any = None
-        """The ``Prompt`` around each text; None if texts are read as they are."""
+        """The ``Prompt`` into which each text is put; None if texts are read as they are."""
 
     def __call__(self, text: Any) -> list[int]:
         """Return the token ids of a text with special tokens."""

@@ -27,8 +27,8 @@ from attest.models.pretrained.network import PretrainedNetwork
 
 Pooled = Literal["mean", "max", "mean-of-probabilities"]
 POOLED = ("mean", "max", "mean-of-probabilities")
-"""How windows decide together: by the mean of their logits, by the largest logit of each class, or by the mean of their
-probabilities. The largest probability of each class is none of them: those do not sum to 1."""
+"""The ways in which the windows of a text decide together: by the mean of their logits, the largest logit of each class, or
+the mean of their probabilities. The largest probabilities are no way, since they do not sum to 1."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,12 @@ class Places(NamedTuple):
     """The token positions that each window reads in the texts of a batch."""
 
     tokens: Tensor
-    """int64 ``(B, W, L)``: the place of each token of a window in its text."""
+    """int64 ``(B, W, L)``: for each of L tokens in each of W windows, its position in the text."""
     real: Tensor
-    """bool ``(B, W, L)``: whether each token of a window is a real token."""
+    """bool ``(B, W, L)``: True at real tokens, False at padding of a window."""
     there: Tensor
-    """bool ``(B, W)``: whether each window exists; the first window of the text replaces a missing window."""
+    """bool ``(B, W)``: True for windows that the text has; in place of a missing window, the first window of the text is read
+    again."""
 
 
 class WindowedNetwork(UniformPooling, nn.Module):
@@ -114,7 +115,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
     holds_a_model = True
     looks_back = False
     moves_keys = False
-    """Attention keys belong to windows, and experiments cannot tell in which window to move them."""
+    """Whether interventions can exchange attention keys between tokens: no, because keys belong to windows."""
     shows_values = False
     shows_outputs = False
 
