@@ -21,12 +21,13 @@ _GIBIBYTE = 1 << 30
 _BYTES_PER_PAIR = 96
 """The memory in bytes for each pair of tokens of a text, where all pairs are compared: a dozen float64 numbers."""
 CACHE = 1 << 22
-"""The bytes that fit into the cache of a core; work on large integers is done in pieces of this size, which is faster."""
+"""The number of bytes that fit into the cache of a core; work on large integers is done in pieces of this size, which is
+faster."""
 PIECE = 1 << 26
-"""The most bytes that a step over several rows takes on a CPU. A larger step is no faster, and several processes must share
-one memory budget."""
+"""The largest number of bytes that a step over several rows takes on a CPU. A larger step is no faster, and several processes
+must share one memory budget."""
 NEAR = 1 << 25
-"""The most bytes of activations that are computed at a time on a CPU: few enough for its caches, and enough rows for fast
+"""The number of bytes of activations that are computed at a time on a CPU: few enough for its caches, and enough rows for fast
 matrix products."""
 _budget = _GIBIBYTE
 _turn: AbstractContextManager[Any] = nullcontext()

@@ -26,7 +26,7 @@ little is known."""
 HEADS = 0.1
 """A token that is the sink of at least this share of all heads is left out, unless a single head is asked about."""
 WITHOUT = "_without_sink"
-"""The end of the names of columns that are computed without sinks."""
+"""The suffix of the names of columns that are computed without attention sinks."""
 
 
 def parks_attention(network: object) -> bool:

@@ -17,8 +17,8 @@ from attest.experiments.rows import joined
 from attest.experiments.sampling import reading_order
 
 READ, ALL = "texts_read/count", "texts/count"
-"""The ends of two keys in a summary: for the number of texts that an experiment read before it stopped, and for the number of
-all texts."""
+"""The suffixes of two keys in a summary: for the number of texts that an experiment read before it stopped, and for the number
+of all texts."""
 FIRST, GROWTH = 256, 1.25
 """The number of texts that are read before the first check of the precision, and the factor by which this number grows from
 check to check."""

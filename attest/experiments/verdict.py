@@ -64,17 +64,17 @@ class Verdict(NamedTuple):
     answer: str
     """One of ``ANSWERS``: yes, in part, no, cannot tell, or not learned."""
     share: Share | None
-    """The share of the texts that need words in which the explanation is right, with its interval; None if no text needs
-    words. If the two pools of neutral words disagree, the interval spans those of both."""
+    """The share of right explanations, with its interval, among the texts whose words the model needs for its output; None if
+    there is no such text. If the two pools of neutral words disagree, the interval spans those of both."""
     random: Share | None
-    """The share of texts in which a random order of the words is right; None if it is not known."""
+    """The same share for random orders of the words in place of explanations; None if it is not known."""
     read: int
     """The number of texts that were read."""
     guess: str | None = None
     """The answer that the share alone would give, if ``answer`` is *cannot tell*; else None, and None if there is no share."""
     more: int | None = None
-    """If texts are missing for an answer: about how many more texts that need words would give one, if the share stays as it
-    is; else None."""
+    """If too few texts were read for an answer: about how many more texts whose words the model needs would give one, if the
+    share stays as it is; else None."""
     disagree: bool = False
     """Whether the shares measured with the two pools of neutral words differ by more than chance."""
     instead: tuple[str, Share] | None = None

@@ -27,8 +27,8 @@ class AnswerError(NamedTuple):
     networks: int
     low: float
     high: float
-    """The upper end of the 95 % interval of the share of wrong answers; ``low`` is its lower end. It is over mechanisms,
-    because networks of one mechanism may be alike."""
+    """The upper end of the 95 % interval of the share of wrong answers; ``low`` is its lower end. Networks of one mechanism
+    count as one cluster, because they may be alike."""
 
 
 @cache

@@ -30,8 +30,8 @@ STEPS = {
 GUIDE = "“Your own model” in the documentation shows a network that works"
 ROWS_SHOWN = 5
 _PADDING_SEEN: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
-"""The networks whose attention has passed the check that sums and padding are right, so that it is not repeated; True if the
-checked batch had padding."""
+"""The networks whose attention has been checked (rows sum to 1, padding gets 0), so that the check is not repeated; True if
+the checked batch had padding."""
 
 
 def decided(network: Any, hidden: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:

@@ -28,8 +28,8 @@ from attest.models.traits import traits_of
 ACTIVATIONS = 8
 """How many tensors as large as the hidden states, or the features read from them, are in memory at once."""
 PADDING = 0.05
-"""The largest share of a pass that may be padding or first tokens that were already read; if variants of other lengths would
-make it larger, they are read in another pass."""
+"""The largest share of a pass that may go to padding, or to first tokens whose results are known; variants whose lengths would
+make it larger are read in another pass."""
 LEAST_TOKENS, LEAST_OF_ACCELERATOR = 256, 1 << 16
 """The fewest tokens of a pass, on a CPU and on an accelerator; smaller passes get further variants, whatever their lengths,
 because small passes are slow."""

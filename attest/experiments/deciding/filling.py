@@ -18,14 +18,14 @@ Read = Callable[[Tensor, Tensor], Tensor]
 probability of the class that the model gives to each whole text, ``(N,)``. For a model of one number it returns minus the
 distance from the number of the whole text."""
 TWO, FEW, MORE = 2, 4, 12
-"""The numbers of random fillings under which the model reads a set of words: 2 at first, 4 in all for its value, then 12 more
-if the value is not clearly too low."""
+"""How many times a set of words is read, each time with other random neutral words in place of all words outside the set: 2 at
+first, 4 in all for its value, and 12 more if the value is above the bound at which a set decides, or close below it."""
 OPEN = 0.15
-"""How far the value of a set may be below the bound at which it decides, as a share of the way from no words to all words, so
-that it is still read under more fillings."""
+"""A set of words that falls short of deciding by less than this share of the change from no words to all words is read
+``MORE`` times more, to be sure."""
 DECIDES = 0.8
-"""A set of words decides if, with these words alone, the model goes at least this share of the way from its output without any
-words to its output for the whole text."""
+"""The share of the change in the model's output, from a text of neutral words alone to the whole text, that a set of words
+must reach by itself to count as deciding."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Texts:
 
     read: Read
     ids: Tensor
-    """int64 ``(B,)``: the ids of the texts, which with the seed fix the random fillings."""
+    """int64 ``(B,)``: the ids of the texts, which with the seed fix the random words that replace others."""
     tokens: Tensor
     """int64 ``(B, T)``: the token ids of the whole texts."""
     words: Tensor

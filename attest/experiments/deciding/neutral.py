@@ -15,25 +15,27 @@ from attest.experiments.deciding.filling import Game, Texts, alone
 from attest.experiments.deciding.search import is_long, places_in
 
 ROUGH = 2
-"""The number of random fillings under which the effect of each single word is measured."""
+"""How many times the effect of each single word is measured, each time with other random neutral words in place of the words
+that are left out."""
 FEW_WORDS = 16
 """The most words of a long text whose single effects are measured; they are drawn at random."""
 SHARE = 0.25
 """The share of all measured tokens that become the pool of neutral tokens: those that move the model least."""
 MOST_NEEDLESS, UNDECIDED = 0.5, 1.0
-"""If at least half of the texts are long, and the first number, a share of all texts, needs no words, neutral words are sought
-that leave the model undecided between two classes: with mean log-odds nearer to 0 than the second number. Settled on
-2026-11-28 on long texts of mechanisms and on a network that reads film reviews."""
+"""The least share of texts that need no words (the model says the same of neutral words) at which neutral words are chosen
+anew, if at least half of the texts are long; and the mean log-odds, without sign, below which neutral words leave the model
+undecided. Settled on 2026-11-28 on long texts of mechanisms and on a network that reads film reviews."""
 LEAST_WAY = 0.1
-"""A text needs words if the way from no words to all words is at least this share of the range of the model's outputs over
-texts."""
+"""A text needs words if the model's output changes, from neutral words alone to the whole text, by at least this share of the
+range of its outputs over the texts."""
 
 SINK, FEWEST_TEXTS = 0.5, 10
-"""The least share of texts in which the explanation ranks a token first for this token to be a sink, and the fewest texts in
-which a sink is searched for."""
+"""A token that hardly moves the model is a sink if the explanation ranks it first in at least this share of the texts; and the
+fewest texts in which a sink is searched for."""
 
 WITHOUT_SINK = "without_sink"
-"""The end of the names of columns about the explanation in which the sink has no weight."""
+"""The suffix of the names of columns about the explanation with its sink, a token that hardly moves the model, set to weight
+0."""
 
 
 class Neutral(NamedTuple):
@@ -42,10 +44,11 @@ class Neutral(NamedTuple):
     pool: Tensor
     """int64 ``(P,)``: the ids of the neutral tokens, each as often as it occurs; random fillings are drawn from them."""
     least_way: float
-    """A text needs words if the model's output changes at least this much from no words to all words."""
+    """The smallest change of the model's output, from neutral words alone to the whole text, at which a text counts as one
+    that needs words."""
     firsts: Tensor | None = None
-    """int64 ``(B,)``: the id of the token that the explanation ranks first in each text, as ``first_tokens`` returns it; -1 if
-    this token can be no sink. None if nobody has asked."""
+    """int64 ``(B,)``: the id of the token that the explanation ranks first in each text; -1 if it can be no sink, a token that
+    hardly moves the model (``first_tokens``). None if this was not computed."""
 
     def plain(self) -> dict[str, Any]:
         """Return the values as JSON holds them."""

@@ -16,8 +16,8 @@ FACTOR = 3
 TIE = 1.1
 """Two weights count as tied if the larger one is less than this many times the smaller one."""
 MATTERS = 0.2
-"""A word matters if it changes the value of a set of words by at least this share of the way from no words to all words; in
-long texts, if it is less, by 0.4 / n of the way, where the smallest deciding set has n words."""
+"""A word matters if it changes the model's output by at least this share of the change from neutral words alone to the whole
+text; in long texts, if it is less, by 0.4 / n of that change, where the smallest deciding set has n words."""
 MOST = 0.75
 """The least share of the first words of an explanation that must matter for the explanation to be right."""
 EXCHANGES = 6

@@ -19,7 +19,8 @@ BLOCKS, PARTS = 16, 4
 """The number of blocks into which the words of a long text are cut, and the number of parts into which each block that is kept
 is cut in the next round."""
 ROUGHLY = 2
-"""The number of random fillings under which the loss of each block is measured, to rank the blocks."""
+"""How many times the loss of each block of words is measured, to rank the blocks, each time with other random neutral words in
+its place."""
 NONE = 1 << 30
 """The number that stands for the size of the shortest deciding prefix if no prefix decides."""
 

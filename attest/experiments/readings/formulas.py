@@ -134,7 +134,8 @@ def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tenso
 
 
 FLOW_TOKENS = 24
-"""The most tokens of a text for which attention flow is computed, because each token takes a maximum flow."""
+"""The most tokens of a text for which attention flow is computed, since it takes the computation of a maximum flow for each
+token."""
 CAPACITY = 1_000_000
 """The whole number that stands for an attention weight of 1 in a flow graph, whose capacities must be whole numbers."""
 

@@ -19,7 +19,8 @@ from attest.core.errors import AttestError
 POINTER = b"version https://git-lfs.github.com/spec/"
 """The first bytes of a file that Git LFS has put in the place of a large file."""
 POINTED = ("*.json", "*.txt", "*.model", "*.safetensors")
-"""Patterns for the files in a model's folder that are checked not to be such placeholders of Git LFS."""
+"""Patterns for the files in a model's folder each of which is checked to be the file itself, and not a placeholder of Git
+LFS."""
 MOST_LABELS, MOST_LAYERS = 1 << 20, 1 << 12
 """The most classes and the most layers that a ``config.json`` may ask for if the model's weights are not in its folder."""
 SAVE = "model.save_pretrained(folder)"
