@@ -50,8 +50,8 @@ class Engine:
     reading: str | None = None
     background: Background | None = None
     neutral: Pools | None = None
-    """Two pools of neutral words, which are words that hardly move the model; E19 needs them. None until somebody has searched
-    for them."""
+    """Two pools of neutral words, which are words that hardly move the model; E19 puts them in the place of others. None until
+    somebody has searched for them."""
     head_means: Mapping[str, Tensor] | None = None
     """float64 ``(N, D)`` by layer: the mean output of each of the N attention heads over all tokens of all texts; None if no
     experiment needs it."""

@@ -85,9 +85,11 @@ class Context:
     """float ``(B, T, A)``: 1 at the tokens that each of A annotators marked as deciding, else 0; NaN for an annotator who did
     not mark the text; None without marks."""
     words: Tensor | None = None
-    """int64 ``(B, T)``, the number of each token's word, below 0 if it belongs to none; None if words are not known."""
+    """int64 ``(B, T)``: the number of the word that each token belongs to, below 0 if it belongs to none; None if words are
+    not known."""
     neutral: tuple[Neutral, Neutral] | None = None
-    """Two pools of neutral words, which are words that hardly move the model; None if nobody has searched for them."""
+    """Two pools of neutral words, which are words that hardly move the model; E19 puts them in the place of others. None if
+    nobody has searched for them."""
     head_means: Mapping[str, Tensor] | None = None
     """float64 ``(N, D)`` by layer: the mean output of each of the N attention heads over all tokens of all texts; None if it
     is not known."""

@@ -24,7 +24,7 @@ ROWS = 2
 """The fewest other tokens that must be able to attend to a token for it to be a sink; of the last tokens of a decoder too
 little is known."""
 HEADS = 0.1
-"""A token that is the sink of at least this share of all heads is left out, unless a single head is asked about."""
+"""A token that is the sink of at least this share of all heads is left out, except in results about a single head."""
 WITHOUT = "_without_sink"
 """The suffix of the names of columns that are computed without attention sinks."""
 

@@ -33,8 +33,9 @@ AT_THE_END = {YES: (0.75, 1.0), IN_PART: (0.35, 0.97), NO: (0.0, 0.6)}
 """For each answer, the range in which the confidence interval of the share of right explanations must lie when no more texts
 can be read."""
 DISAGREE = 0.01
-"""The p-value below which two pools of neutral words are said to disagree. Stated on 2026-11-27; since 2026-11-28 such pools
-still allow an answer, if the intervals of both lie within its bounds."""
+"""The p-value below which the shares of right explanations with the two pools of neutral words count as different. Stated
+on 2026-11-27; since 2026-11-28 such pools still allow an answer, if the intervals of both lie within the bounds of this
+answer."""
 
 
 def looks_of(most: int) -> list[int]:
@@ -69,7 +70,7 @@ class Verdict(NamedTuple):
     random: Share | None
     """The same share for random orders of the words in place of explanations; None if it is not known."""
     read: int
-    """The number of texts that were read."""
+    """The number of texts that E19 has measured."""
     guess: str | None = None
     """The answer that the share alone would give, if ``answer`` is *cannot tell*; else None, and None if there is no share."""
     more: int | None = None
@@ -78,8 +79,8 @@ class Verdict(NamedTuple):
     disagree: bool = False
     """Whether the shares measured with the two pools of neutral words differ by more than chance."""
     instead: tuple[str, Share] | None = None
-    """The name in columns and the share of the best other explanation, if its interval lies above that of the tested
-    explanation; else None."""
+    """For the answers *no* and *in part*: the best other explanation, as its name in columns and its share, if its interval
+    lies above that of the tested explanation; else None."""
     example: int | None = None
     """The id of a text that is a clear example of the answer; None if there is none."""
     compared: bool = True

@@ -68,8 +68,8 @@ class Measured:
         """The result of each test for each text, by the name of the test: float64 ``(B,)``, larger is more suspicious; NaN
         where the test is undefined."""
         self.milliseconds = milliseconds
-        """The CPU time for each text, in milliseconds, of the whole experiment that a test belongs to, by the name of the
-        test."""
+        """The CPU time for each text, in milliseconds, of the whole experiment that a test belongs to, or of the user's
+        metric, by the name of the test."""
         self.mass = {"tokens": on_tokens.double(), "states": on_states.double()}
 
 

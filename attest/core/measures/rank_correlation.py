@@ -18,16 +18,17 @@ class KendallTau(NamedTuple):
     """The results of ``kendall_tau_b``, float64 ``(B,)``; NaN for one token, for constant scores or for NaN scores."""
 
     tau: Tensor
-    """Kendall's tau-b, in [-1, 1]."""
+    """float64 ``(B,)``: Kendall's tau-b, in [-1, 1]."""
     p_value: Tensor
-    """The two-sided p-value of tau, from the normal approximation with a correction for ties."""
+    """float64 ``(B,)``: the two-sided p-value of tau, from the normal approximation with a correction for ties."""
     ceiling: Tensor
-    """The largest |tau| that the ties in both inputs allow, in (0, 1]."""
+    """float64 ``(B,)``: the largest |tau| that the ties in both inputs allow, in (0, 1]."""
     concordant: Tensor
-    """The share of token pairs, tied in neither input, that both inputs put in the same order, in [0, 1]; without ties it is
-    (tau + 1) / 2."""
+    """float64 ``(B,)``: the share of token pairs, tied in neither input, that both inputs put in the same order, in [0, 1];
+    without ties it is (tau + 1) / 2."""
     tau_a: Tensor
-    """Kendall's tau-a: concordant minus discordant pairs as a share of all pairs, in [-1, 1]; 0 for constant scores."""
+    """float64 ``(B,)``: Kendall's tau-a, concordant minus discordant pairs as a share of all pairs, in [-1, 1]; 0 for constant
+    scores."""
 
     @property
     def significant(self) -> Tensor:
@@ -131,11 +132,11 @@ class _Pairs(NamedTuple):
     tied_x: Tensor
     tied_y: Tensor
     untied: Tensor
-    """The number of pairs tied in neither x nor y; at least one unless x or y is constant."""
+    """float64 ``(B,)``: the number of pairs tied in neither x nor y; at least one unless x or y is constant."""
     balance: Tensor
-    """The number of concordant pairs minus the number of discordant pairs."""
+    """float64 ``(B,)``: the number of concordant pairs minus the number of discordant pairs."""
     null_variance: Tensor
-    """The variance of ``balance`` under the hypothesis that x and y are independent."""
+    """float64 ``(B,)``: the variance of ``balance`` under the hypothesis that x and y are independent."""
 
 
 def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:

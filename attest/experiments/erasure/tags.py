@@ -24,7 +24,8 @@ from attest.models.offers import offers_of
 from attest.models.traits import traits_of
 
 PLACES = 1 << 20
-"""More tokens than any sentence has; the id of a token is the sentence's id times this, plus the token's place."""
+"""More tokens than any sentence has; the id of a token is the sentence's id times this, plus the token's position in the
+sentence."""
 
 
 def tag_erasure(

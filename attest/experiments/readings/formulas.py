@@ -239,7 +239,7 @@ def is_rms_norm(part: nn.Module) -> bool:
 
 
 OF_ACTIVATIONS = ("torch.nn.modules.activation", "transformers.activations")
-"""The Python modules that contain activation functions."""
+"""The Python modules whose classes count as the activation functions of a network."""
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from attest.core.memory import bytes_at_once, rows_at_once
 from attest.models.networks.tokens import reversal, reverse
 
 State = tuple[Tensor, ...]
-"""The state of a recurrent network for V variants of B texts: tensors ``(V, B, H)``, the hidden state first, then the cell
-state of an LSTM."""
+"""The state of a recurrent network for V variants of B texts: tensors ``(V, B, H)``, the hidden state first; an LSTM also has
+twice its cell state."""
 
 
 class Cell(ABC):

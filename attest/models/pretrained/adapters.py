@@ -31,7 +31,7 @@ NAME = re.compile(r"[\w.\\^$-]*")
 ALL_LINEAR = "all-linear"
 """The value of an adapter's ``target_modules`` by which peft means every linear layer."""
 INSIDE = "base_model.model."
-"""The prefix of every parameter name in an adapter's file."""
+"""The prefix that peft gives to every parameter name in an adapter's file."""
 
 
 def model_inside(adapted: Any) -> nn.Module:

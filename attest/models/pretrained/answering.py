@@ -35,17 +35,17 @@ class Rows(NamedTuple):
     """The attention weights from the tokens of an answer to every token before the answer."""
 
     attention: Tensor
-    """float ``(T,)``: the attention weight that the answer gives to each token of the prompt, a mean over the rows of the
-    answer, layers and heads."""
+    """float ``(T,)``: the attention weight that the answer gives to each token of the prompt, a mean over the answer's tokens,
+    layers and heads."""
     without_first: Tensor
-    """float ``(T,)``: as ``attention``, after each row's weight on the first token is set to 0 and its other weights are
-    scaled to sum to 1."""
+    """float ``(T,)``: as ``attention``, after the weight of the first token is set to 0 in each attention row and its other
+    weights are scaled to sum to 1."""
     by_head: Tensor
     """float ``(T, L N)``: the attention weight from the answer to each token of the prompt, for each of N heads in L layers,
-    first layer first; a mean over the rows of the answer."""
+    first layer first; a mean over the answer's tokens."""
     written: Tensor
-    """float ``(T,)``: attention weight times the gradient of the answer's log-probability with respect to it, summed over
-    rows, layers and heads."""
+    """float ``(T,)``: attention weight times the gradient of the answer's log-probability with respect to it, summed over the
+    answer's tokens, layers and heads."""
 
 
 class _LookAgain(Look):

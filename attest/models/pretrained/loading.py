@@ -47,8 +47,8 @@ KINDS: dict[str, tuple[Any, str, str]] = {
 """How a model is loaded, by what it decides: the class of transformers that loads it, and, for messages, a phrase for such
 models and examples."""
 READ_AS = {TAGS: "tokens", CHOICE: "choices", SPANS: "answers"}
-"""The key in ``KINDS`` by which a model is loaded, by the kind of its decision; classifiers of texts and all others are loaded
-by ``texts``."""
+"""The key in ``KINDS`` by which a model that needs no prompt is loaded, by the kind of its decision; kinds that are not listed
+are loaded by ``texts``."""
 PICKLED = "pytorch_model.bin"
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
 
