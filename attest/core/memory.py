@@ -19,7 +19,7 @@ from attest.core.bounds import require_bounds
 
 _GIBIBYTE = 1 << 30
 _BYTES_PER_PAIR = 96
-"""The memory in bytes for each pair of tokens of a text, where all pairs are compared: a dozen float64 numbers."""
+"""To estimate memory: the bytes for each pair of tokens of a text, where all pairs are compared, a dozen float64 numbers."""
 CACHE = 1 << 22
 """The number of bytes that fit into the cache of a core; work on large integers is done in pieces of this size, which is
 faster."""

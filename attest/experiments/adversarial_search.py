@@ -22,8 +22,8 @@ PENALTY = 500.0
 NOISE = 3.0
 LEARNING_RATE = 0.01
 TENSORS_A_WEIGHT = 16
-"""How many numbers are in memory at once for each attention weight of each restart: attention, logits, gradients, Adam's
-moments, pairs."""
+"""To estimate memory: how many numbers exist at once for each attention weight of each restart: attention, logits, gradients,
+Adam's moments, pairs."""
 
 
 def search_adversaries(observation: Observation, restarts: int, steps: int, epsilon: float, seed: int) -> Tensor:

@@ -84,9 +84,10 @@ def _normalised_norms(gradient: Tensor, mask: Tensor, order: int = 2) -> Tensor:
 
 
 COPIES = 8
-"""How many copies of the token ids of a text may be in memory at once for each variant without one token."""
+"""To estimate memory: how many copies of the token ids of a text may exist at once for each variant without one token."""
 WEIGHTS_A_PAIR = 12
-"""How many numbers are in memory at once for each pair of tokens while attention is computed without one of them."""
+"""To estimate memory: how many numbers exist at once for each pair of tokens while attention is computed without one of
+them."""
 
 
 @cached_per_batch

@@ -21,7 +21,7 @@ from attest.models.observation import Observation, observe
 from attest.models.traits import traits_of
 
 ACTIVATIONS = 24
-"""How many tensors as large as the hidden states a forward pass keeps in memory for its backward pass."""
+"""To estimate memory: how many tensors as large as the hidden states a forward pass keeps for its backward pass."""
 
 
 def importance_entropy(

@@ -68,7 +68,8 @@ class Verdict(NamedTuple):
     """The share of right explanations, with its interval, among the texts whose words the model needs for its output; None if
     there is no such text. If the two pools of neutral words disagree, the interval spans those of both."""
     random: Share | None
-    """The same share for random orders of the words in place of explanations; None if it is not known."""
+    """The share of texts in which a random order of the words is right, to compare ``share`` with; None if it was not
+    measured."""
     read: int
     """The number of texts that E19 has measured."""
     guess: str | None = None

@@ -65,8 +65,8 @@ class Measured:
 
     def __init__(self, suspicion: Columns, milliseconds: dict[str, float], on_tokens: Tensor, on_states: Tensor) -> None:
         self.suspicion = suspicion
-        """The result of each test for each text, by the name of the test: float64 ``(B,)``, larger is more suspicious; NaN
-        where the test is undefined."""
+        """The result of each test for each text, by the name of the test: float64 ``(B,)``; the larger, the more wrong the
+        attention looks; NaN where the test is undefined."""
         self.milliseconds = milliseconds
         """The CPU time for each text, in milliseconds, of the whole experiment that a test belongs to, or of the user's
         metric, by the name of the test."""

@@ -55,8 +55,8 @@ class LayerObservation:
     """bool ``(B, T)``: True at special tokens, such as ``[CLS]``, which are neither ranked nor erased; None if they are not
     known."""
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
-    """The hidden states that enter each layer in a clean pass, by layer, float ``(B, T, H)``, so that a changed pass can start
-    there; empty if the network cannot start a pass at each of ``blocks_in(network)``."""
+    """The hidden states that enter each layer in a pass without changes, by layer, float ``(B, T, H)``, so that a changed pass
+    can start there; empty if the network cannot start a pass at each of ``blocks_in(network)``."""
     words: Tensor | None = None
     """int64 ``(B, T)``: the number of the word that each token belongs to, below 0 if it belongs to none; None if tokens are
     words, or if words are not known."""

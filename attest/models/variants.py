@@ -26,7 +26,7 @@ from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.traits import traits_of
 
 ACTIVATIONS = 8
-"""How many tensors as large as the hidden states, or the features read from them, are in memory at once."""
+"""To estimate memory: how many tensors as large as the hidden states, or the features read from them, exist at once."""
 PADDING = 0.05
 """The largest share of a pass that may go to padding, or to first tokens whose results are known; variants whose lengths would
 make it larger are read in another pass."""

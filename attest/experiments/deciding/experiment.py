@@ -39,7 +39,7 @@ Pools = tuple[Neutral, Neutral]
 """Two pools of neutral words, which are words that hardly move the model, from different texts. Each text is measured with one
 pool, so that the results of both can be compared."""
 ASKED = ("last-layer", "gradient-input", "leave-one-out", RANDOM)
-"""The names of the other explanations that are tested for comparison with the user's, where they suit the network."""
+"""The names of the explanations that are tested for comparison with the explanation on trial, where they suit the network."""
 POOL_TEXTS = 32
 """The number of texts in which neutral words are searched for; each of the two pools comes from half of them."""
 

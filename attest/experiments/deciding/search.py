@@ -12,7 +12,7 @@ from attest.core.randomness import random_uniforms, stream
 from attest.experiments.deciding.filling import Game, alone
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-"""The sizes at which a prefix of a ranking (its first words) is tested, in this order, until it decides."""
+"""The numbers of first words of a ranking that are tried, in this order, until these words alone decide."""
 LONG = 64
 """A text with more words than this is long: blocks of its words are tested instead of single words."""
 BLOCKS, PARTS = 16, 4

@@ -68,9 +68,9 @@ class Background:
 
 
 Operator = Callable[..., Tensor]
-"""Takes an observation and the tokens to keep in each of V variants, bool ``(B, V, T)``; returns what is left of the
-prediction, ``(B, V)``, as ``Observation.left_of_prediction``. An operator that draws at random also takes the number of the
-draw of each variant, ``draw``, int64 ``(V,)``."""
+"""Takes an observation and the tokens to keep in each of V variants, bool ``(B, V, T)``; returns the probability of the
+predicted class that they leave, ``(B, V)``, as ``Observation.left_of_prediction``. An operator that draws at random also takes
+the number of the draw of each variant, ``draw``, int64 ``(V,)``."""
 UNKNOWN = 1
 """The token id of every unknown word in Attest's vocabularies; it replaces erased tokens if the network names no mask
 token."""

@@ -20,7 +20,8 @@ from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
 COPIES = 12
-"""How many float64 numbers are in memory at once for each attention weight, most of them while ranks are correlated."""
+"""To estimate memory: how many float64 numbers exist at once for each attention weight, most of them while ranks are
+correlated."""
 
 
 @torch.no_grad()

@@ -145,11 +145,11 @@ Tamper = Callable[[Sinks, LayerObservation, Tensor, Tensor], Tampering]
 """Takes the sinks that keep their weight, R observed instances, their rows in the batch and R random keys, int64 ``(R,)``
 each; returns a ``Tampering``."""
 MAPS = 6
-"""How many attention maps are in memory at once for each one that is recorded: the clean one, the changed one, scores, and the
-integers that shuffle."""
+"""To estimate memory: how many attention maps exist at once for each one that is recorded: the clean one, the changed one,
+scores, and the integers that shuffle."""
 COPIES_OF_ROW = 16
-"""How many numbers are in memory at once for each weight of the last row of attention: keys and values of all tokens, in one
-layer at a time."""
+"""To estimate memory: how many numbers exist at once for each weight of the last row of attention: keys and values of all
+tokens, in one layer at a time."""
 
 
 class Outcomes(NamedTuple):

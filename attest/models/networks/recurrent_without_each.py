@@ -111,7 +111,7 @@ ROWS = 512
 """The number of variants of texts that take a step together on a CPU, few enough that their gates stay in the cache of a
 core."""
 GATES = 4
-"""How many numbers are in memory at once for each gate of a variant in a step."""
+"""To estimate memory: how many numbers exist at once for each gate of a variant in a step."""
 
 
 @torch.no_grad()

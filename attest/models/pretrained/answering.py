@@ -27,8 +27,8 @@ CLOSE = 1e-4
 """The largest accepted difference between the answer's log-probability from cached keys and values and the one from a whole
 pass."""
 COPIES, MAPS = 3, 4
-"""How many tensors are kept for each layer (queries, keys, values), and how many numbers for each weight of an attention row
-(score, mask, weight, a copy); from these the memory is estimated."""
+"""To estimate memory: how many tensors are kept for each layer (queries, keys, values), and how many numbers for each weight
+of an attention row (score, mask, weight, a copy)."""
 
 
 class Rows(NamedTuple):
