@@ -38,10 +38,6 @@ def uniform(ours, theirs, pair=None):
     return said({"test/accuracy": ours}, "E4", controls=twin, pair=pair)
 
 
-def test_every_answer_is_asked_for_here():
-    assert [*ANSWERED] == ["E1", "E2", "E3", "E8", "E10", "E11", "E12", "E14", "E15", "E16", "E17", "E19"]
-
-
 def test_a_share_stands_with_its_interval():
     within = {"E2/tvd_median/mean": 0.1, "E2/flipped/mean": 0.2, "E2/flipped/ci_low": 0.1, "E2/flipped/ci_high": 0.3}
     said = plain(EXPERIMENTS["E2"].answer(Means(within, 100)))
@@ -86,7 +82,7 @@ def test_the_interval_of_one_text_is_left_out():
 
 
 def test_what_was_not_measured_is_not_spoken_of():
-    assert [said({}, experiment) for experiment in ("test", *ANSWERED)] == [None] * 13
+    assert {experiment: answer for experiment in ("test", *ANSWERED) if (answer := said({}, experiment))} == {}
 
 
 def test_uniform_attention_is_a_control_of_its_own(snapshot):
