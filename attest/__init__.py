@@ -78,7 +78,7 @@ _HOMES = {
     "train": "attest.app.api.run",
     "trial": "attest.app.api.trials",
 }
-"""Where each public name is defined."""
+"""The module that defines each public name, from which the name is imported when it is first used."""
 
 
 def __getattr__(name: str) -> Any:

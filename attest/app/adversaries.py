@@ -30,7 +30,7 @@ from attest.runs.folder import RunFolder, read_yaml
 from attest.runs.identity import ADVERSARIAL, GUIDES
 
 DEFAULT_LAMBDA = {"label": "1e-3", "tags": "0.2"}
-"""By what the base predicts."""
+"""The weight λ of an adversary's divergence if the user types none, by what the base run predicts."""
 OVERLAYS = {"label": "adversarial", "tags": "adversarial-tagger"}
 
 
@@ -88,13 +88,15 @@ def adversary(choices: AdversaryChoices, lam: float, base: Settings) -> Dependen
 ABOUT_THE_MODEL = re.compile(
     r"(MODEL|SCORING|PROJECTION|RECIPE)=|EXPERIMENTS=(?!none$)|--model\.|--experiments\.(?!\w+=null$)"
 )
-"""Words about a base that a model without context does not take. Experiments that are left out are left out of both."""
+"""Matches typed options about the base model; a model of E6 that reads words without context is trained without these options.
+``EXPERIMENTS=none`` and ``--experiments.E2=null`` are kept: they leave experiments out of both runs."""
 GUIDE_OVERLAYS = {"label": "guide", "tags": "probe"}
 STATES_OF, STATES = (f"attest.models.networks.{each}" for each in ("TransformerTagger", "WeightedStatesTagger"))
 SIZES = ("size", "layers", "heads", "embedding_size", "dropout")
-"""The arguments of the tagger that its probe by weighted states takes over."""
+"""The arguments that E6's WeightedStatesTagger takes over from the base run's tagger."""
 GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
-"""The λ of the adversaries whose attention guides another model if no λ is typed, by what the base predicts."""
+"""The values of λ, by what the base run predicts, for which E6 trains an adversary that guides another model; used if none is
+typed."""
 
 
 def require_controls(base: Settings) -> None:

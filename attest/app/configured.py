@@ -52,13 +52,14 @@ from attest.runs.shapes import RECORD
 from attest.runs.versions import environment, quieten
 
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
-"""The classes of data, imported here so that ``--data`` takes each by its name alone."""
+"""The classes of the DataModules, imported so that ``--data`` finds each by its name without a module."""
 LINKED = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
-"""Arguments of the model that come from the data; nobody types them."""
+"""The arguments of the model that LightningCLI takes from the DataModule; users do not type them."""
 KNOWN = (INSTANCES, MAPS, TAGGED, *EXPERIMENTS)
-"""The names of evidence that can be left out of a run."""
+"""The names of evidence that may be left out of a run: the tables of texts, attention maps and sentences, and the
+experiments."""
 BY_PREDICTED = {CLASSES.label: CLASSES, TAGS.label: TAGS}
-"""What a run decides, by what its LightningModule ``predicts``."""
+"""The kind of decision, by the attribute ``predicts`` of the run's LightningModule."""
 DESCRIPTION = (
     "Attention on trial. Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 FORCE=1 stand for the files "
     "below configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes experiments on a "
@@ -116,7 +117,7 @@ class ConfiguredRun(LightningCLI):
     """A run that is described by the user's command, with its settings and its folder."""
 
     needs_data = True
-    """Whether the command reads the splits, and not only the vocabulary and the classes."""
+    """Whether the command reads the texts of the splits; False if it needs only the vocabulary and the class names."""
 
     def __init__(self, command: str, asked: AskedRun) -> None:
         quieten()
@@ -355,7 +356,7 @@ WORK = {
     "validate": ("limit_val_batches",),
     "test": ("limit_test_batches",),
 }
-"""Options of the Trainer that leave a command nothing to do if they are zero."""
+"""The Trainer options that leave a command nothing to do if they are zero, by command."""
 
 
 def require_work(trainer: Namespace, subcommand: str) -> None:

@@ -37,7 +37,7 @@ from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
 from attest.runs.identity import RunIdentity, identity_of
 
 Compare = Callable[[RunFolder, RunFolder], None]
-"""Writes evidence into the second folder, from its tables and those of the first folder, the base."""
+"""A function that compares the tables of two runs, the base run first, and writes the result into the folder of the second."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Base:
 
     folder: RunFolder
     settings: Settings
-    """The settings that were typed now, those of the machine included."""
+    """The full configuration that the user asked for in this call, with options that concern this machine only."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,8 @@ class DependentRun(ConfiguredRun):
         self.read = dependent.reads or base.folder
         super().__init__("fit", replace(AskedRun.of([configuration, *own]), typed=tuple(own)))
         self.own = asked_settings([argument for argument in expand([configuration, *own]) if argument != configuration])
-        """The settings that were asked for beside those of the base and of the description."""
+        """The settings that the user typed for this run alone, in addition to those of the base run and of ``dependent``; the
+        folder's name has a digest of them."""
 
     def locate(self) -> None:
         self.settings = self.resolved(self.config)

@@ -48,7 +48,7 @@ from attest.runs.folder import (
 from attest.runs.shapes import RECORD
 
 TRIAL = "trial.json"
-"""The file beside evidence outside a run; its hash identifies the checkpoint and the settings."""
+"""The file in a separate evidence folder with the checkpoint's path and a hash of checkpoint, settings and version."""
 
 
 ELSEWHERE = {
@@ -56,7 +56,7 @@ ELSEWHERE = {
     "adversaries": "compares this run with adversaries that are trained against it. Type: attest adversarial {choices}",
     "attacks": "is asked inside the layers of a Transformer. Type: attest keys DATA={data} MODEL=transformer-dr",
 }
-"""The requirement of an experiment that one run alone may not meet, and the command that meets it."""
+"""Why an experiment cannot run on one run alone and which command runs it, by what the experiment needs."""
 
 
 def evaluate(run: "RunOnTrial") -> None:
@@ -101,7 +101,8 @@ def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list
 
 
 BESIDE = ("logger", "callbacks", "profiler", "plugins", "default_root_dir")
-"""The options of a Trainer that can name foreign classes, or the places to which these write."""
+"""The Trainer options of a stored configuration that are dropped, because they can name untrusted classes or output
+folders."""
 
 
 class _TrainedRun(ConfiguredRun):
@@ -327,15 +328,15 @@ def _evidence_on(observation: Observation, neutral: Pools | None) -> dict[str, T
 
 
 KNOWN = ("attest.", "torch.", "pytorch_lightning.")
-"""The beginnings of class paths whose classes may be imported."""
+"""The prefixes of class paths that a configuration may name; others could run untrusted code."""
 SECTIONS = ("model", "data", "experiments", "trainer")
-"""The sections of settings that are built as objects."""
+"""The sections of a configuration from which objects are built, and whose class paths are therefore checked."""
 DATA = "attest.datamodules."
-"""The beginning of the class paths of our data, whose options are words, paths and numbers, and no classes."""
+"""The prefix of the class paths of Attest's DataModules; their options that are strings name no class and are not checked."""
 IMPORTABLE = re.compile(r"(?<![\w./-])[^\W\d]\w*(?:\.[^\W\d]\w*)+(?![\w/-])")
-"""A dotted name in any text: a class may stand behind ``class_path``, alone, or in YAML within a text."""
+"""Matches each dotted name in the text of a configuration, such as ``os.path``: each might be imported as a class."""
 IDENTITY = re.compile(r"[\w-]+")
-"""The names that an experiment may have, because its file has this name."""
+"""Matches the names that an experiment in a configuration may have; the name becomes that of a file."""
 
 
 def strange_class(settings: dict[str, Any], trusted: Iterable[str] = ()) -> str | None:

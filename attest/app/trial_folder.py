@@ -14,7 +14,7 @@ ROOT = Path("runs/trial")
 OPTIONS = "options"
 """The entry of ``run.json`` with the value of each option of a trial that can change its results."""
 BESIDE = ("out", "json", "processes", "upload_texts")
-"""Options that change no result."""
+"""The options of ``attest trial`` that change no result, and so are not stored with the others."""
 UNNAMED = re.compile(r"[^\w.-]+")
 
 

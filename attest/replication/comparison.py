@@ -15,7 +15,8 @@ from attest.runs.published_tables import PublishedColumn
 
 ENOUGH_SEEDS = 3
 SHARE = 0.5
-"""A margin is at most this share of the distance of the published number from no effect."""
+"""The largest margin within which our number counts as near a published one, as a share of the published number's distance
+from the value of no effect."""
 
 NEAR, PERHAPS_NEAR, PERHAPS_DIFFERENT, DIFFERENT = "near", "perhaps near", "perhaps different", "different"
 HOLDS, UNTESTED, MEAN_ALONE = (
@@ -25,7 +26,7 @@ HOLDS, UNTESTED, MEAN_ALONE = (
 )
 PERHAPS, PERHAPS_NOT, CONTRADICTED = "perhaps", "perhaps not", "contradicted"
 NOT_RUN, UNDEFINED = "not run", "undefined"
-"""The words for a missing number: its runs are missing, or it is undefined or its evidence is missing."""
+"""The words for a missing number: its runs do not exist, or they exist but it is undefined or its evidence is missing."""
 TOO_FEW = ("one seed: cannot say", "two seeds: cannot say")
 NUMBER_VERDICTS = (NEAR, PERHAPS_NEAR, PERHAPS_DIFFERENT, DIFFERENT, *TOO_FEW, UNDEFINED, NOT_RUN)
 CLAIM_VERDICTS = (HOLDS, UNTESTED, MEAN_ALONE, PERHAPS, PERHAPS_NOT, CONTRADICTED, *TOO_FEW, UNDEFINED, NOT_RUN)
@@ -64,7 +65,7 @@ RULES = {
 
 
 ROUNDING = 1e-12
-"""Seeds with at most this standard deviation are equal, and equal seeds prove nothing."""
+"""The standard deviation over seeds up to which values count as equal; no t-test is then made."""
 
 
 def can_be_tested(ours: OverSeeds) -> bool:
@@ -110,7 +111,7 @@ FAMILIES = (
     "(Bonferroni; fixed on 2026-11-28, before any family was run). So an interval that shows equality is wider than 90 %: it "
     f"is one of 1 − {2 * LEVEL:g} / m."
 )
-"""The rule for claims of a family, which is printed below the tables that have one."""
+"""The rule for claims of one family, printed below the tables that have such claims."""
 
 
 def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], allowed: float, together: int = 1) -> str:

@@ -195,4 +195,4 @@ DRAWINGS: dict[str, Callable[[PublishedTable, pd.DataFrame, Folders, Mapping[str
     "between_seeds": _between_seeds,
     "each_run": each_run,
 }
-"""The functions that ``draw`` can name in the file of a table."""
+"""The functions that draw the figures of a published table, by the name under ``draw`` in the table's file."""

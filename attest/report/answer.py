@@ -12,7 +12,7 @@ NOT_BETTER = (
 )
 TEXTS = "texts that have such words"
 SENTENCES = "sentences in which the tag of a word needs other words"
-"""What counts in the share, of classifiers and of taggers."""
+"""The units of which a tagger's verdict gives a share; ``TEXTS`` has those of a classifier's verdict."""
 SINK = "a token that gets attention whatever the text says"
 UNLABELLED = "Without labels, nobody knows whether the model has learned its task."
 STATES = (

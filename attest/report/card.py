@@ -21,9 +21,9 @@ from attest.runs.folder import TRIAL
 from attest.runs.identity import identity_of, typed_of
 
 BEGIN, END = "<!-- attest card: begin -->", "<!-- attest card: end -->"
-"""Around the section, which is found and replaced by them."""
+"""The lines that enclose Attest's section in a model card; a later call replaces what is between them."""
 PICTURE = "attest-readings.svg"
-"""The picture of all readings, beside a card."""
+"""The file name of the picture that compares all explanations, saved beside the model card."""
 INTERVALS = "Intervals in brackets hold with 95 %, those of the shares for all looks at the texts together."
 INSTALL = "To do it again, `pip install .` in the folder of a clone of Attest"
 

@@ -25,11 +25,12 @@ from attest.runs.identity import TextsOfRun, identity_of
 from attest.runs.kinds import kind_in
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
-"""A number in the name of a run, such as λ: 3, 0.001, 1e-05."""
+"""Matches a number in the name of a run, such as the λ of an adversary: 3, 0.001, 1e-05."""
 VARIANT = re.compile(r"-[0-9a-f]{8}(?=/|$)")
-"""The hexadecimal digits that distinguish runs of the same name; they are not a number."""
+"""Matches the eight hexadecimal digits that distinguish runs of the same name; they are removed before numbers are sought."""
 ONE_ORDER = re.compile(r"E12/(fraction|excess)_(?!common_)")
-"""A number of E12 about the texts that flip in one order of erasing; other orders flip in other texts."""
+"""Matches the keys of E12's means over the texts that flip under one order of erasing; other orders flip other texts, so such
+means cannot be compared."""
 Named = TypeVar("Named")
 
 
@@ -62,7 +63,7 @@ class Setting:
 
     name: str
     runs: dict[int, RunContents]
-    """By seed."""
+    """The run of each seed, by the seed."""
     summaries: dict[int, dict[str, Any]]
 
     @property
@@ -127,7 +128,7 @@ def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
 
 
 PARTS = ("mean", "ci_low", "ci_high")
-"""The statistics in a summary that give a mean and its interval."""
+"""The endings of the summary keys of a mean and of the ends of its 95 % interval."""
 
 
 class Interval(NamedTuple):
@@ -220,9 +221,9 @@ class Pairing:
     """Whether the runs were tested on the same texts; None if that is not known."""
     instances: int = 0
     tagging: bool = False
-    """Whether the instances are sentences whose tokens are tagged."""
+    """Whether the model is a tagger, so that instances are sentences."""
     test: Paired | None = None
-    """The paired test; None if the texts are not the same, or if a run has kept no table of them."""
+    """The paired test of the runs' decisions; None if their texts differ, or if a run has kept no table of its texts."""
 
     @property
     def better(self) -> int:
@@ -241,7 +242,8 @@ class Decided:
 
     texts: TextsOfRun
     rightly: np.ndarray | None
-    """Whether each text is decided rightly; of a tagger the share of right tags; None if the run has kept no table."""
+    """``(N,)``: bool, whether each text is decided rightly; for a tagger float, the share of right tags in each sentence; None
+    if the run has kept no table or predicts a number."""
     tagging: bool
 
     @classmethod

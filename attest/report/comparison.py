@@ -63,13 +63,13 @@ def decisions(settings: Sequence[Setting]) -> list[Decision]:
 
 
 CHOICES = {"data": "corpus", "recipe": "recipe", "model": "model", "scoring": "scoring", "projection": "projection"}
-"""The names of choices in the configuration, and their names in the page."""
+"""The names of the compared choices in the page, by their names in the configuration."""
 DEPENDS = "dependence on a base run"
 NOT_SET = "not set"
 MEASURED = "experiments."
-"""The options of an experiment are compared only if all settings ran it; an experiment that is missing is no difference."""
+"""The prefix of the options of experiments, which are compared only between settings that all ran the experiment."""
 Differing = dict[str, list[str]]
-"""The values of each option that differs, in the order of appearance, by name."""
+"""By the name of an option that differs between settings: its values, in the order of appearance."""
 
 
 def choices_apart(settings: Sequence[Setting]) -> Differing:
@@ -122,7 +122,7 @@ def _differing(described: Sequence[Mapping[str, str]]) -> Differing:
 
 
 SHOWN = 3
-"""The number of items that a sentence names."""
+"""The largest number of items that a sentence lists; further ones are counted or left out."""
 
 
 def apart(settings: Sequence[Setting], keys: Sequence[str]) -> dict[str, str]:

@@ -44,7 +44,7 @@ UNDEFINED = {
     "pearson": "all labels are the same",
     "spearman": "all labels are the same",
 }
-"""The reason why a score is undefined, by metric."""
+"""The reason why a score is undefined, by the name of the score."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,8 @@ class Baseline:
     """The number of texts, or of sentences if the model is a tagger."""
     tagging: bool
     apart: Learned | None = None
-    """Whether it tells the classes apart; None for a tagger, and if all texts have one label."""
+    """The test whether the model tells the classes apart better than chance; None for a tagger, or if all texts have one
+    label."""
     bounds: tuple[float, float] | None = None
     """The 95 % confidence interval of the accuracy, over texts or sentences; None for a single one."""
 
@@ -252,7 +253,7 @@ class ControlNumber:
 
 
 NAMES = {"uniform": "uniform attention", "seeds": "other seeds"}
-"""The names of the controls that need runs of their own, by kind."""
+"""The names of the two controls that need training runs of their own, by kind."""
 
 
 class Controls:
@@ -273,7 +274,8 @@ class Controls:
         compared = self._base.folder.path / "controls" / run.folder.summary.name
         found = read_json(compared) if compared.is_file() else {}
         self.between_seeds = {key: value for key, value in found.items() if key.startswith("E5/")}
-        """The distances of the base to its other seeds, ``E5/…``; empty if ``make controls`` has not compared them."""
+        """The summary of E5, the distances between the base run and its runs with other seeds, by key such as ``E5/…``; empty
+        if ``attest controls`` has not compared them."""
 
     def of(self, key: str) -> list[ControlNumber]:
         """Return the known comparison numbers (controls) for one number, such as its value with uniform attention."""

@@ -32,9 +32,9 @@ from attest.report.related import HEADINGS
 ATTENTION_BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
 PANEL_WIDTH, PANEL_HEIGHT = 3.2, 2.8
 TITLE = 20
-"""The number of characters in a line above a panel."""
+"""The largest number of characters in a line of a panel's title."""
 RASTERISED = 400
-"""A scatter of at least this many points is stored as pixels: single marks would take megabytes."""
+"""A scatter plot of more points than this is stored as pixels: as vectors they would take megabytes."""
 IMPORTANCES = {
     "gradient_inputs": "gradient × input",
     "gradient_norm_inputs": "gradient norm, inputs",
@@ -291,7 +291,7 @@ def entropy_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 BESIDE = 0.1
-"""The distance at which two labels would overlap, as a share of both axes."""
+"""The distance below which two labels would overlap, as a share of the length of each axis; one of them is left out."""
 MARKS = {"E3": "*", "E4": "s", "E5": "x"}
 
 

@@ -36,7 +36,7 @@ class Explanation:
     kind: str
     """``attention``, ``importance`` or ``adversary``: what the weights are."""
     weights: np.ndarray
-    """Float ``(T,)``, at least 0."""
+    """The weight of each token, float ``(T,)``, at least 0; NaN where undefined."""
     note: str = ""
 
     def of_words(self, words: Sequence["Word"]) -> np.ndarray:
@@ -68,7 +68,7 @@ class Word:
 
 
 PIECE_MARKS = ("##", "Ġ", "▁")
-"""How tokenizers mark a token that goes on a word, or that begins one."""
+"""The marks by which tokenizers show that a token continues a word (``##``) or begins one (``Ġ``, ``▁``)."""
 
 
 def words_of(row: Mapping[str, Any]) -> list[Word]:
@@ -98,9 +98,10 @@ def _is_list(values: Any) -> bool:
 ATTENTION = f"{INSTANCES}/attention"
 _BESIDE_ATTENTION = sorted(EXPERIMENTS.values(), key=lambda spec: spec.id != "E19")
 SHOWN = {f"{spec.id}/{weights.column}": weights for spec in _BESIDE_ATTENTION for weights in spec.weights}
-"""The weights of tokens that experiments store, by experiment and column; what decides stands next to attention."""
+"""The descriptions of the token weights that experiments store, by experiment and column, such as ``E1/gradient_inputs``;
+those of E19 come first."""
 WANTED = {*SHOWN, *(f"{key.split('/')[0]}/{column}" for key, weights in SHOWN.items() for column in weights.quotes)}
-"""The columns that explanations and their notes are made of; of E19, which words decide, all columns are wanted."""
+"""The keys of the columns that the shown explanations and their notes need; of E19 all columns are read anyway."""
 
 
 def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention") -> pd.DataFrame:
@@ -156,12 +157,13 @@ def contents(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 COLOURS = {"attention": (0, 114, 178), "importance": (230, 159, 0), "adversary": (213, 94, 0)}
-"""Okabe and Ito's blue, orange and vermilion, as in the page."""
+"""The RGB colour of each kind of weights, from 0 to 255: Okabe and Ito's blue, orange and vermilion, as in the page."""
 VISIBLE = 0.02
 """The share of the largest weight below which a token has no colour."""
 READINGS_HEADING = "All readings of this text"
 LONG = 400
-"""In texts of at least this many tokens, the terminal shows only attention in full, and the page shows all explanations."""
+"""The number of words from which on the terminal prints a text in full only once, with its attention; of its other
+explanations it then names only the heaviest words."""
 
 
 def print_explained(texts: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:

@@ -48,9 +48,9 @@ def save_png(figure: Figure, path: Path) -> None:
 
 
 PANELS = 8
-"""The largest number of classes with a panel; a figure with more panels takes minutes and shows nothing."""
+"""The largest number of classes that get a panel each; a figure with more panels would take minutes and be unreadable."""
 ALL_TEXTS = "all texts"
-"""The name of the one panel where the model decides between no classes."""
+"""The name of the only panel of a figure if the model predicts a number and no class."""
 
 
 def drawable(names: Sequence[str]) -> list[str]:
@@ -86,7 +86,7 @@ class Illustration:
     """A figure with its title and its caption, drawn when it is first used."""
 
     key: str
-    """The key of the figure in W&B: the experiment and the name."""
+    """The key of the figure in W&B: the experiment's id and the figure's name."""
     title: str
     caption: str
     draw: Callable[[], Figure]
@@ -112,9 +112,9 @@ class Illustration:
 
 
 COLUMN = 8.5
-"""The width of a page's column beside captions, in inches."""
+"""The width of the page's column for figures, in inches; a wider figure does not stand beside its caption."""
 LIST, LISTED = "drawn.txt", re.compile(r"[\w.-]+\.(svg|png)")
-"""The file that lists the figures that this command has drawn, and the form of their names."""
+"""The file that lists the figures that this command has drawn, and a pattern for the file names in it that may be deleted."""
 IDENTIFIER = re.compile(r'(\bid="|url\(#|href="#)')
 
 

@@ -30,20 +30,21 @@ class Defendant:
     network: nn.Module
     """The network whose attention is tested."""
     case: Case
-    """How the trial reads and measures a model of its kind, such as a tagger."""
+    """The object that reads the texts and measures the decisions of models of this kind, such as taggers."""
     names: tuple[str, ...]
     """The names of its classes or labels, in order; empty if they have numbers only."""
     encode: Encode | None
     """Turns a text into token ids; None if batches of token ids were given."""
     words: Words | None
-    """Returns the word of each token id, for display."""
+    """The word of each token id, for display; None if words are not known."""
     tokenizer: Any
     adapted: bool
-    """Whether the network is a wrapper around a model of other people, which is held against the model itself."""
+    """Whether the network is a wrapper around a model from another library, whose outputs are then compared with the model's
+    own."""
     windowed: "WindowedNetwork | None"
-    """The network, if it reads long texts in windows."""
+    """The same network if it reads long texts in windows of tokens; None if it reads each text at once."""
     pipeline: Any
-    """The pipeline of transformers that was given in the place of the model."""
+    """The ``transformers`` pipeline that the user gave instead of a model; None if the user gave a model."""
 
     @property
     def inside(self) -> bool:

@@ -16,7 +16,7 @@ from attest.core.memory import in_evaluation_mode
 from attest.datamodules.notice import say
 
 DECISIONS = ("another answer", "its answer")
-"""What is decided, in class order: whether the model goes on giving the answer that it gives to the unchanged text."""
+"""The names of classes 0 and 1: whether, for a changed passage, the model still gives its answer to the unchanged passage."""
 REMARK = (
     "The model answers by a span of the passage. A decision is whether it still gives the answer that it gave; erasing the "
     "first or the last token of that answer takes it away. The question is neither ranked nor erased."

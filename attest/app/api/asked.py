@@ -17,9 +17,9 @@ from attest.core.errors import AttestError
 Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
 
 NOT_KEPT = ("experiments", "seed", "progress", "processes", "device")
-"""Options that stand elsewhere in ``config.yaml``, or that change no number."""
+"""Arguments of ``attest.trial`` that are not recorded under ``asked``: other entries hold them, or they change no result."""
 OF_TEXTS = ("labels", "background", "explanations", "rationales", "groups")
-"""Options that are as long as the texts, and like these are not written down."""
+"""Arguments of ``attest.trial`` that hold data about the texts; ``config.yaml`` lists their names, but not their values."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -22,12 +22,12 @@ Batch = dict[str, Any]
 text; and, where they are known, ``label`` int64 (B,) and ``special`` bool (B, T), True at tokens that are in every text, such
 as [CLS], which are then neither ranked nor erased."""
 Encode = Callable[[str], Sequence[int]]
-"""A function from a text to the ids of its tokens. That of a model of transformers is an ``Encoder``, whose method ``columns``
-returns the same ids and what else there is of each token, by the names that a batch has for it."""
+"""A function from a text to the ids of its tokens. For a ``transformers`` model it is an ``Encoder``, whose method ``columns``
+returns the same ids with further values for each token, such as its word, by the keys of a batch."""
 Words = Mapping[int, str] | Sequence[str]
-"""The word of each token id."""
+"""The word of each token id, by the id, for display."""
 PADDING = {"tags": UNLABELLED, "word": -1, "word_of_token": -1, "text_of_pair": -1}
-"""The value behind the last token of a shorter text, where it is not 0."""
+"""The padding value of each key of a batch that is not padded with 0."""
 
 
 def encoder_in(encode: Encode | None) -> "Encoder | None":

@@ -27,7 +27,7 @@ from attest.datamodules.notice import say
 from attest.models.prediction import kind_of
 
 Batched = tuple[list[Batch], dict[str, float]]
-"""Batches, and the scores of the model if they are known already."""
+"""The batches of a trial, and the model's test scores by name; no scores if they are not known yet."""
 
 
 class Case:
@@ -38,14 +38,14 @@ class Case:
     """
 
     measuring: ClassVar[type[Measuring]] = Measuring
-    """The class that measures its decisions."""
+    """The class that runs the experiments on models of this case and computes their test scores."""
     takes_explanations: ClassVar[bool] = True
     """Whether users may give explanations of their own, numbers for the tokens of each text."""
     takes_rationales: ClassVar[bool] = True
     row: ClassVar[str] = "id"
-    """The entry of a batch that says which of the given texts each row is about."""
+    """The key in a batch of the index, int64 ``(B,)``, of the user's text that each row is about."""
     remark: ClassVar[str | None] = None
-    """What the reader has to know of its decisions."""
+    """A note for readers of the report on what counts as a decision of such a model; None if no note is needed."""
 
     def __init__(self, network: nn.Module) -> None:
         self.network: Any = network
@@ -179,7 +179,7 @@ class Number(Case):
 
 
 CASES = {TAGS: Tags, CHOICE: Choice, SPANS: Spans, LABELS: Labels, NUMBER: Number}
-"""The case of each kind; all others are treated as classes."""
+"""The subclass of ``Case`` for each kind of decision; models of all other kinds choose one class for each text."""
 
 
 def case_of(network: nn.Module) -> Case:

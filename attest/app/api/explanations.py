@@ -22,12 +22,14 @@ from attest.experiments.readings.kinds import READINGS
 from attest.models.observation import GivenReading
 
 Explanations: TypeAlias = Mapping[str, Sequence[Any] | Callable[..., Any]] | pd.DataFrame | str | Path
-"""By name, the numbers of each text, or a function that returns them; or a table with a column of texts, or its file."""
+"""By the name of an explanation: for each text its numbers, one for each token or word, or a function that computes them. Or a
+table, or the file of one, with a column of texts and a column for each explanation."""
 KEY = "explanation/{}"
-"""The key in a batch under which an explanation of this name stands, float64 ``(B, T)``."""
+"""The key of a batch for an explanation by the user, whose name replaces ``{}``; the entry is float64 ``(B, T)``."""
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 TEXTS_COMPARED = 100
-"""E15's sample of texts, unless another is asked for: 12 are too few to tell which of two readings is better."""
+"""The number of texts that E15 samples if the user gave explanations or rationales; E15's usual 12 are too few to compare two
+explanations."""
 HOW = (
     "For example: explanations={'shap': values}, where values has a list for each text, with one number for each token or "
     "each word"

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 TASKS = ("text-classification", "sentiment-analysis", "token-classification", "ner", "text-generation")
-"""The tasks of pipelines of transformers that return what their model returns."""
+"""The tasks of ``transformers`` pipelines whose output is that of their model alone; pipelines for other tasks are refused."""
 CLASSES = ("TextClassificationPipeline", "TokenClassificationPipeline", "TextGenerationPipeline")
-"""The classes of these pipelines, which have no task if somebody made them without ``pipeline(task, …)``."""
+"""The class names of the pipelines for ``TASKS``; such a pipeline is accepted even if its ``task`` is empty."""
 
 
 def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:

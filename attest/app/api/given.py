@@ -24,9 +24,9 @@ from attest.datamodules.sources import classes_of
 from attest.models.traits import traits_of
 
 NO_CLASS = -1
-"""In the label column of a data set of the Hub: there is no label, as in test splits."""
+"""The number in the label column of a Hub data set that stands for a missing label, as in test splits."""
 LABEL_KEYS = ("labels", "label", "label_ids")
-"""Of what a tokenizer gives, once labels were added for a Trainer."""
+"""The names of the entry with the labels in a tokenizer's output, the likeliest first."""
 
 
 @dataclass(frozen=True)

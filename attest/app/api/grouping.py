@@ -10,7 +10,7 @@ from attest.core.label_values import listed
 from attest.runs.folder import GROUPED
 
 Groups = Mapping[str, Sequence[Any]]
-"""By name, a string or a number for each text."""
+"""By the name of a grouping, such as the source of texts: a string or a number for each text."""
 
 
 def groups_of(groups: Groups | None, texts: int, batched: bool) -> dict[str, list[Any]]:

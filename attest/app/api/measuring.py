@@ -66,7 +66,7 @@ class Fitting:
 
     def __init__(self) -> None:
         self.too_large: tuple[int, int] | None = None
-        """Texts and tokens of that batch; None if all have fitted."""
+        """The numbers of texts and tokens of the smallest batch that did not fit into memory; None if all batches fitted."""
 
     def each(self, batch: Batch, work: Callable[[Batch], None]) -> None:
         """Call ``work`` on a batch, or on each half of the batch if the whole batch does not fit into memory.
@@ -99,10 +99,11 @@ class Fitting:
 
 HALF_A_MINUTE = 30.0
 AT_ONCE = 8
-"""The most texts that E19 reads at once: each is read in hundreds of variants, so that the bar moves after a few seconds."""
+"""The largest batch size for E19, which reads each text in hundreds of variants: small batches let the progress bar move."""
 BAR = "{desc} {percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
 GROWTH = 1.5
-"""The cost of a text of T tokens grows as T to this power: some experiments read a text once, others once per token."""
+"""The exponent in the estimated cost of a text of T tokens, ``T ** GROWTH``: some experiments read a text once, others once
+for each token."""
 
 
 def work_of(batch: Batch) -> float:
@@ -148,7 +149,7 @@ def so_far(rows: Sequence[pd.DataFrame], begin: int, end: int, most: int) -> str
 
 
 WEIGHTS_HELD = 14 * 4
-"""Peak memory of a trial for each number of attention inside layers, in bytes: fourteen numbers of four bytes."""
+"""The estimated peak memory of a trial for each attention weight inside the layers, in bytes: fourteen float32 numbers."""
 
 
 @dataclass(eq=False)
@@ -181,20 +182,22 @@ class Measuring:
 
     def __post_init__(self) -> None:
         self.kind = kind_of(self.network)
-        """What the network decides."""
+        """What the network decides, such as one class for each text or one tag for each token."""
         self.first = self.kind.table
-        """The table of the texts themselves."""
+        """The name of the table with the texts and the network's decisions, such as ``instances``."""
         self.engine = Engine(self.reading, self.background)
-        """What runs the experiments and holds their rows."""
+        """The ``Engine`` that runs the experiments and collects the rows of their tables."""
         self.of_sentences = False
-        """Whether the texts are lists of sentences."""
+        """Whether the network reads each text as a list of sentences, ``token_ids (B, S, T)``, and not as one list of
+        tokens."""
         self.fitting = Fitting()
         self._rank, self._processes = 0, 1
-        """The place of this process among those that measure, and their number."""
+        """The rank of this process, from 0, and the number of processes that share the texts."""
         self._asked = {self.first, *self.measures}
-        """The ids of the tables that are measured now."""
+        """The names of the tables that are measured in the current pass over the texts: ``first``, and ids of experiments such
+        as E2."""
         self._until_decided: pd.DataFrame | None = None
-        """The table of E19, if it was read until the verdict was known."""
+        """E19's table, read only until the verdict was certain; None if E19 is run with the other experiments."""
         self._early: dict[str, EarlyTable] = {}
         """The tables of the experiments that stopped early because their means were precise enough, by id."""
 

@@ -19,7 +19,7 @@ from attest.core.label_sets import label_sets
 from attest.datamodules.notice import say
 
 DECISIONS = ("absent", "present")
-"""What is decided of a label, in class order."""
+"""The names of classes 0 and 1 of the decision about one label."""
 
 
 def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:

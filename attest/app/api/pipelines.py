@@ -20,20 +20,24 @@ from attest.models.inputs import Inputs
 from attest.models.prediction import kind_of, says_number
 
 STAGES = ("_preprocess_params", "_forward_params", "_postprocess_params")
-"""Where a pipeline keeps the settings that it was made with, in the order of its stages."""
+"""The attributes in which a ``transformers`` pipeline keeps its settings for preprocessing, forward pass and
+postprocessing."""
 HARMLESS = ("top_k", "_legacy", "is_split_into_words", "delimiter", "ignore_labels")
-"""Settings that choose which scores a pipeline shows, or how it is given texts, and change no score."""
+"""Settings of a pipeline that change no score: they choose the scores that it returns, or the form of its input."""
 JOINING = ("AVERAGE", "MAX")
 """Strategies by which a pipeline computes the tag of a word from several tokens, so that no token alone decides."""
 CUTS = {"truncation", "max_length", "tokenizer_params"}
-"""Settings by which a pipeline cuts texts, or reads them in windows."""
+"""Settings by which a pipeline truncates long texts or reads them in windows."""
 ITSELF = "the model itself: attest.trial(pipeline.model, …, tokenizer=pipeline.tokenizer)"
 CLOSE = 1e-4
-"""The largest difference between equal scores in single precision, of texts with and without padding."""
+"""The tolerance within which the scores of a pipeline and of its model count as equal in single precision, times the largest
+score if that is above 1."""
 COMPARED = 8
-"""The texts of a batch that a pipeline answers, one by one."""
+"""The largest number of texts of a batch, its longest ones, on which a pipeline's answers are compared with those of its
+model."""
 Apart = Callable[[str], float]
-"""Takes the name of a setting, or an empty text; returns how far the pipeline without it is from the model, at most."""
+"""A function from the name of a setting, or an empty string, to the largest difference between the outputs of the pipeline
+without this setting and those of its model."""
 
 
 def pipeline_in(model: Any) -> Any:

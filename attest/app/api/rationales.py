@@ -21,13 +21,14 @@ from attest.core.errors import AttestError
 from attest.datamodules.notice import say
 
 Rationales: TypeAlias = Sequence[Any] | pd.DataFrame | str | Path
-"""For each text 0 and 1, of one or several annotators; spans; or the text with stars around marked words; or a table. For a
-tagger ``{"word": 3, "marks": …}``, such marks for the tag of one word."""
+"""The words or tokens of each text that people marked: as 0 and 1 from one or several annotators, as spans, or as the text
+with stars around marked words; or a table of texts with such a column, or its file. For a tagger, ``{"word": 3, "marks": …}``
+holds the marks for the tag of word 3."""
 COLUMNS = ("rationales", "rationale", "evidences", "marks", "marked")
 KEY = "marks"
-"""The key in a batch under which marks stand, float ``(B, T, A)``, as in ``Observation.marks``."""
+"""The key of a batch for annotators' marks, float ``(B, T, A)``: 1 at marked tokens, 0 at others, NaN without an annotator."""
 OF_TAG = {"marks": KEY, "place": "marked_token", "words": "word"}
-"""Of a tagger's batch: what E15 is told of marks, by its names for them."""
+"""For taggers, the key of a batch that holds each field of the experiments' ``Context``, by the name of the field."""
 HOW = (
     "expected 0 or 1 for each token or each word, from one or several annotators; or spans as (start, end) or {'start_token': "
     "…, 'end_token': …}; or the text with stars around its marked words"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PROMPT = "{context}\n\nQuestion: {question}\nAnswer:"
 MESSAGE = "{context}\n\n{question}"
-"""What a chat model is told, inside its template."""
+"""The user's message to a chat model, to which the model's own chat template is then applied."""
 PLACES = ("{context}", "{question}")
 Span = tuple[int, int]
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from attest.app.api.run import Run
 
 ALL = "all"
-"""Every experiment that suits the model, in the place of ids."""
+"""The value of ``experiments=`` that means all experiments that suit the model."""
 
 
 class Trial(Outcome):

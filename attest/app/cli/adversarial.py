@@ -22,7 +22,8 @@ from attest.runs.dependent_names import take_adversaries
 from attest.runs.folder import RunFolder
 
 STAYED = 1e-3
-"""Below this mean JSD, in nats, an adversary attends as its base does."""
+"""The mean JSD, in nats, between the attention of an adversary and of its base run, below which a warning says that it did not
+change."""
 
 
 def main(arguments: list[str]) -> int:

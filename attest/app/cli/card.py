@@ -15,7 +15,7 @@ from attest.app.cli.main import CommandParser
 from attest.core.errors import AttestError
 
 SUFFIXES = (".md", ".markdown")
-"""The ends of the names of model cards. In any other file the section would be an error."""
+"""The endings of the files into which ``attest card`` writes its section; other files are refused."""
 
 
 def main(arguments: list[str]) -> int:

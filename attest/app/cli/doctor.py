@@ -34,7 +34,8 @@ from attest.experiments.registry import INSIDE, askable, suited
 from attest.runs.versions import NOT_INSTALLED, environment, installed_version
 
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
-"""GiB that a small run writes, and GiB that are more than enough for a run on IMDb with all its evidence."""
+"""GiB of free disk space: below the first, which a small run writes, a folder is reported as too full; from the second on, it
+has enough for a run on IMDb with all its evidence."""
 GIB = 1 << 30
 COLOURS = {"fine": "green", "note": "yellow", "stops": "bold red"}
 
@@ -46,7 +47,7 @@ class Finding:
     what: str
     found: str
     verdict: str = "fine"
-    """``fine``; ``note``, good to know; ``stops``, a run could not begin or end."""
+    """``fine``; ``note``, good to know; or ``stops``, so that a run could not begin or end."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -91,7 +92,7 @@ LEFT_OUT = {
     "shows_values": "the softmax of its attention alone is reached, not its values",
     "shows_outputs": "what each of its heads hands on is not seen",
 }
-"""Why an experiment does not suit a model, by what it needs."""
+"""Why some experiments are left out for a model, by the capability that they need and the model lacks."""
 DECIDES = {
     "first": "at its first token",
     "last": "at its last token",

@@ -88,7 +88,7 @@ def _parser() -> CommandParser:
 
 
 OF_A_RUN = ("DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "EMBEDDINGS", "CUT", "EXPERIMENTS", "TRAINER")
-"""Choices that the configuration of a run has made already."""
+"""The choices, such as ``DATA=sst``, that a trained run's own configuration fixes; other values are refused."""
 
 
 def _require_no_choice(run: RunFolder, options: Sequence[str]) -> None:

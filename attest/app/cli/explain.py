@@ -30,7 +30,8 @@ PICTURES = {
     ".svg": re.compile(r'<svg xmlns="http://www.w3.org/2000/svg" class="attest"'),
     ".png": re.compile(r".PNG.*Software\0Attest", re.DOTALL),
 }
-"""The beginning of the pictures that this command writes, by the ending of the file."""
+"""Patterns for the beginning of the pictures that this command writes, by file ending; only files that match are
+overwritten."""
 
 
 def main(arguments: list[str]) -> int:

@@ -20,10 +20,10 @@ MEANING = {
     "CUT": "a small part of the corpus, to test that everything runs",
     "EMBEDDINGS": "the first word vectors; also random:<dimensions>, or a file of vectors",
 }
-"""The meanings of the choices, in the order of the help."""
+"""What each choice of ``attest fit`` sets, in the order of the help."""
 WIDTH, INDENT = 110, 14
 HELP, ALL = ("-h", "--help"), "all"
-"""The options that print the choices, and the word that adds the options of LightningCLI, which are several screens long."""
+"""The options that print the help, and the word after them that adds the options of LightningCLI, several screens long."""
 
 
 def choices_help(command: str) -> str:

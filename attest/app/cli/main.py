@@ -25,7 +25,7 @@ from attest.runs.versions import version_line
 
 DONE, FAILED, MISTAKE = 0, 1, 2
 USAGE = 64
-"""The exit code of a mistake where 2 says something else; ``EX_USAGE`` of sysexits.h."""
+"""The exit code after a mistake of the user in ``attest gate``, where 2 means undecided; ``EX_USAGE`` of sysexits.h."""
 
 
 class Command(NamedTuple):
@@ -34,13 +34,14 @@ class Command(NamedTuple):
     does: str
     """What it does, as a line of the help."""
     words: bool = False
-    """Whether it takes words and options of ``attest fit`` alone; its help is then the docstring of its module."""
+    """Whether the command takes choices such as ``DATA=sst`` and options of ``attest fit``; its help is then its module's
+    docstring."""
     mistaken: int = MISTAKE
-    """Its exit code after a mistake of the user."""
+    """The command's exit code after a mistake of the user."""
 
 
 OF_LIGHTNING = ("fit", "test", "validate")
-"""The subcommands of LightningCLI; the module of ``attest fit`` serves all, and its ``main`` takes the name, too."""
+"""The subcommands that the module of ``attest fit`` runs; its ``main`` takes the name of the subcommand as first argument."""
 COMMANDS = {
     "demo": Command("see a verdict in half a minute: a small model that comes with Attest, no network, no data"),
     "fit": Command("train a model, gather the evidence, write the report: DATA=sst MODEL=bilstm SEED=0"),
@@ -64,9 +65,10 @@ COMMANDS = {
 }
 
 TORCHRUN = "TORCHELASTIC_RUN_ID"
-"""The variable of the environment by which torchrun tells its processes from others."""
+"""The environment variable that torchrun sets in the processes that it starts, and by which they are recognised."""
 FIRST_RANK = "ATTEST_FIRST_RANK_PID"
-"""The environment variable that holds the id of the process that started a rank."""
+"""The environment variable in which rank 0 stores its process id, so that a rank that it starts can tell whether rank 0 still
+runs."""
 STOPPED_BY_SIGINT, STOPPED_BY_SIGPIPE, STOPPED_BY_SIGTERM = 130, 141, 143
 """Exit codes: 128 and the number of the signal, as shells have it."""
 EXIT_CODES = {
@@ -84,7 +86,7 @@ EXIT_CODES = {
     STOPPED_BY_SIGPIPE: "stopped, because the reader of its output has gone: type the same command to continue",
     STOPPED_BY_SIGTERM: "stopped by SIGTERM: type the same command to continue",
 }
-"""What each exit code of each command means, as the help and the page of commands say it."""
+"""What each exit code means in each command, as printed by the help and the page of commands."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -199,9 +201,9 @@ TRUST = (
 
 
 REQUIRED = "the following arguments are required: "
-"""How argparse begins when it says which arguments are missing."""
+"""The beginning of argparse's message about missing arguments, by which this message is recognised."""
 EXAMPLES = 2
-"""The most examples in an error; the help has all."""
+"""The largest number of examples in an error message; the help shows all."""
 
 
 class CommandParser(argparse.ArgumentParser):

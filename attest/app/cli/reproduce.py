@@ -53,7 +53,7 @@ SELECTORS = (
     "PROBE",
     "ATTACK",
 )
-"""Choices that the rows of a table state. Typed here they choose rows; they do not change runs."""
+"""The choices that the rows of a published table state. For ``attest reproduce`` they select rows; they do not change runs."""
 ROOT, RESULTS = "--run.root=", "--results="
 ATTEST = (sys.executable, "-m", "attest")
 SMOKE_CHOICE = "CUT=smoke"
