@@ -50,7 +50,8 @@ INSIDE: Named = {
     )
 }
 OF_TAGS: Named = {each.id: each for each in (TaggedInstances, callbacks.TagErasure, callbacks.TagDecides)}
-"""The callbacks with a class of their own, by id: attention that pools tokens, attention inside layers, taggers."""
+"""The callbacks for taggers that have a class of their own, by id of experiment or table; ``POOLED`` and ``INSIDE`` hold those
+for other models."""
 
 
 def callback_of(name: str, settings: Mapping[str, Any], model: LightningModule) -> Evidence:

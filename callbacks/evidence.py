@@ -32,10 +32,10 @@ from attest.models.observation import Observation
 from attest.runs.folder import RunFolder
 
 Batch = Any
-"""Whatever the trainer's loader gives; ours are dictionaries, described in ``TextDataModule``."""
+"""A batch as the trainer's data loader gives it; Attest's own are dictionaries, described in ``TextDataModule``."""
 Columns = dict[str, Tensor]
 IDENTITY = ("id", "loader", "label", "predicted", "length")
-"""Columns that say which text a row is about, and nothing of an experiment."""
+"""The columns that say which text a row is about; all other columns of a table come from the experiment."""
 
 
 class Evidence(Callback):
@@ -61,23 +61,25 @@ class Evidence(Callback):
     """
 
     id: str
-    """E1, E2 and so on: file name, metric prefix, section of the report."""
+    """The experiment's id, such as ``E1``: the name of its table's file, the prefix of its metrics and its section in the
+    report."""
 
     experiment: ConfiguredExperiment | Callable[..., Columns] | None = None
     """An experiment of the registry; or, as ``staticmethod``, a function of an observation, ``reads`` and ``options``; or None
     if the class defines ``measure``."""
 
     reads: Sequence[str] | None = None
-    """The attributes of ``Context`` that a function is given; None: those that its parameters are named after."""
+    """The attributes of ``Context`` that the function in ``experiment`` is given; None for those that its parameters are named
+    after."""
 
     observes: ClassVar[str] = "observe"
-    """The method of the LightningModule that is called with a batch."""
+    """The name of the LightningModule's method that is called with a batch and returns the observation."""
 
     def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256, **options: Any) -> None:
         self.every_n_epochs = every_n_epochs
         self.validation_instances = validation_instances
         self.asked = self._asked()
-        """The experiment, with what it reads; None if ``measure`` stands in its place."""
+        """The experiment with the names of what it reads; None if the class defines ``measure`` instead."""
         self.options = {name: value for name, value in options.items() if value is not None}
         if self.asked is not None:
             known = self.asked.defaults
@@ -92,11 +94,12 @@ class Evidence(Callback):
         self.table: pd.DataFrame | None = None
         """The rows of the last validation or test, of all ranks and on every rank; None if they were written to the folder."""
         self.engine = Engine()
-        """What runs the experiment and holds the rows of this validation or test."""
+        """The ``Engine`` that runs the experiment and collects the rows of this validation or test."""
         self.validation_seconds: float | None = None
-        """The most seconds of a validation; an experiment that takes longer is left out of all others; None: no limit."""
+        """The seconds that the experiment may take in one validation; if it takes longer, later validations leave it out. None
+        for no limit."""
         self.enabled_on_test = True
-        """False if the test table exists already."""
+        """Whether the experiment runs on the test split; False, for example, if its table exists already."""
         self.seconds = 0.0
         """The seconds that the last validation or test took in this process."""
         self._running = RunningBatch()

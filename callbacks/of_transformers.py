@@ -14,7 +14,8 @@ from attest.models.inputs import Inputs
 from attest.models.observation import Observation, observe
 
 OBSERVED = ("observe_layers", "observe_steps")
-"""What is offered: attention inside layers, and the embedded tokens; none of it pools."""
+"""The methods that ``OfTransformers`` has in the place of the LightningModule's: they observe attention inside layers, and
+token embeddings; no model of ``transformers`` here pools tokens by attention."""
 
 
 class OfTransformers:

@@ -22,7 +22,7 @@ class Curves(Callback):
 
     def __init__(self) -> None:
         self.epochs: list[dict[str, float]] = []
-        """One entry an epoch: ``epoch``, ``step``, ``train/loss`` (mean over the batches of all ranks) and every logged
+        """One entry for each epoch: ``epoch``, ``step``, ``train/loss`` (mean over the batches of all ranks) and every logged
         validation value."""
         self._loss_sum: float | Tensor = 0.0
         self._batches = 0
@@ -75,7 +75,8 @@ def epochs_counted(trainer: Trainer) -> str:
 
 HALF_A_SECOND = 0.5
 LOSS = "train/loss"
-"""The bar asks for it. With ``prog_bar``, Lightning would read it in each step, whether it is shown or not."""
+"""The metric that the progress bar shows. If it were logged with ``prog_bar=True``, Lightning would read it at every step,
+even if it is not shown."""
 
 
 class EvidenceProgress(RichProgressBar):
@@ -136,9 +137,10 @@ def show_running(trainer: Trainer, identity: str, all_of_them: Sequence[str]) ->
 
 
 SECONDS, BATCHES = 10, 5
-"""The seconds and batches after which work is judged; nothing is told if fewer seconds than these are left."""
+"""The seconds and the number of batches before the remaining time is first estimated; an estimate below these seconds is not
+printed."""
 AGAIN = 30
-"""The seconds between two forecasts."""
+"""The seconds between two estimates of the remaining time if no progress bar is shown."""
 
 
 class FirstBatches(Callback):

@@ -42,7 +42,7 @@ class EvaluatedSplit:
         self.loader = loaders[place]
         self.place = place
         self.alone = len(loaders) == 1
-        """Whether the trainer has this loader alone."""
+        """Whether this is the only data loader of the trainer; else tables get a column ``loader``."""
         self.rank, self.ranks = trainer.global_rank, trainer.world_size
         self.dataset: Any = getattr(self.loader, "dataset", None)
         declared = getattr(self.loader, "batches_of_all_ranks", None)
@@ -118,9 +118,10 @@ class RunningBatch:
 
     def __init__(self) -> None:
         self.split: EvaluatedSplit | None = None
-        """The split of the last batch."""
+        """The split that contains the current batch; None before the first batch."""
         self.of_transformers: OfTransformers | None = None
-        """What observes the module's model of transformers, where the module offers no method for it."""
+        """The adapter that observes a ``transformers`` model inside the LightningModule if this has no such methods; None if
+        they are not needed."""
         self._batch: Any = None
         self._index = 0
         self._returned: Mapping[str, Any] = {}

@@ -30,7 +30,8 @@ __all__ = [
     "TextDataModule",
 ]
 _HOMES = {name: name.removesuffix("DataModule").lower() for name in __all__} | {"TextDataModule": "base"}
-"""The file of each, imported when the class is first asked for: Lightning comes with it, and `attest doctor` needs none."""
+"""The file of each class, imported when the class is first used, because it imports Lightning, which ``attest doctor`` does
+not need."""
 
 
 def __getattr__(name: str) -> Any:

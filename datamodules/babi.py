@@ -22,9 +22,9 @@ from attest.datamodules.stored import VALIDATION, QuestionDataModule, Tables, cl
 from attest.datamodules.worlds import TASKS, told_lines
 
 FIELDS = ("id", "text", "answer", "supporting_ids")
-"""The fields of a story on the Hub."""
+"""The fields of each line of a story in the Hub's data set."""
 FOLDERS = ("en-10k/", "tasks_1-20_v1-2/en-10k/", "")
-"""The folders below ``ATTEST_DATA/babi`` that may contain the files: the folder itself, or the one in the archive."""
+"""The folders below ``ATTEST_DATA/babi`` that are searched for the files of a task, the folder itself last."""
 
 QUESTIONS = pa.schema(
     {
@@ -35,7 +35,8 @@ QUESTIONS = pa.schema(
         "supporting": pa.list_(pa.int64()),
     }
 )
-"""One row a question: its story, counted from 0; all statements before it; the places of those that support it, from 0."""
+"""The columns of the table of questions: the number of the story, from 0; all statements before the question; question;
+answer; the indices, from 0, of the statements that support the answer."""
 
 
 class BabiDataModule(QuestionDataModule):

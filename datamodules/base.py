@@ -66,9 +66,9 @@ class TextDataModule(LightningDataModule):
     texts_are_public: ClassVar[bool] = False
     """Whether anybody may read the texts. Texts that are not public are sent to no logger unless the user asks for it."""
     has_questions: ClassVar[bool] = False
-    """Whether each text has a question; then only networks that declare ``reads_questions`` can learn from the corpus."""
+    """Whether each text has a question; then only networks that declare ``reads_questions`` can be trained on the corpus."""
     has_candidates: ClassVar[bool] = False
-    """Whether each passage names its possible answers."""
+    """Whether each text has a list of its own of the classes that are possible answers."""
 
     def __init__(
         self,
@@ -101,9 +101,9 @@ class TextDataModule(LightningDataModule):
         self.unseen: Unseen = unseen
         self.erased = erased
         self.part: Sequence[int] | None = None
-        """The ids of the test texts to read, which get their own batches; None for all texts."""
+        """The ids of the test texts that the next test reads, in batches of their own; None for all texts."""
         self.expected = EXPECTED.get()
-        """The record that the data must agree with, if a trained model was made from them."""
+        """The record of the data of a trained model, with which these data must agree; None if there is no trained model."""
 
     def read(self) -> Corpus:
         """Read the corpus, tokenise its texts and split them."""

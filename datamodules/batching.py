@@ -14,11 +14,13 @@ from torch.utils.data import DataLoader
 from attest.datamodules.encoded import Batch, EncodedDocuments
 
 MOST_PADDING = 0.05
-"""Largest share of padding among the tokens of all batches over sorted texts."""
+"""The largest share of padding among the tokens of all batches together, if the texts are sorted by length."""
 LIMITS = (1.0, 0.5, 0.4, 0.3, 0.2, 0.1, MOST_PADDING)
-"""Largest shares of padding in one batch, tried in this order; the last one always keeps the whole below ``MOST_PADDING``."""
+"""Limits for the share of padding in one batch, tried in this order until all batches together keep ``MOST_PADDING``; the last
+one always does."""
 JITTER = 0.05
-"""The largest jitter, as a share of each length. Jain & Wallace's tenth pads 9 % of IMDb and 12 % of 20 Newsgroups."""
+"""The largest random change of a length before training texts are sorted, as a share of the length; with Jain & Wallace's
+tenth, 9 % of the tokens of IMDb and 12 % of 20 Newsgroups would be padding."""
 
 
 def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:

@@ -18,12 +18,13 @@ from attest.datamodules.stored import QuestionDataModule, Tables
 from attest.datamodules.vocabulary import Vocabulary
 
 ENTITY = "@entity"
-"""The beginning of every entity's token."""
+"""The beginning of the token of every entity, such as ``@entity3``."""
 MIN_DF = 8
 
 
 ASKED = pa.schema(dict.fromkeys(("passage", "question", "answer"), pa.string()))
-"""One row for each question: an article, the question about it, and the entity that answers it; blanks separate words."""
+"""The columns of the table of questions: an article, a question about it, and the entity that answers it; spaces separate
+words."""
 
 
 class CnnQaDataModule(QuestionDataModule):

@@ -54,7 +54,7 @@ SPLITS = ("train", "validation", "test")
 TOKENS = pa.list_(pa.string())
 NO_TOKENS_SHOWN = 5
 NO_WORD = -1
-"""The word of a special token, and of padding."""
+"""The word number of special tokens and of padding, which belong to no word."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Corpus:
     test: Documents
     vocabulary: Vocabulary
     label_names: tuple[str, ...]
-    """Names of the classes, or of the tags, by number."""
+    """The names of the classes, or of the tags, by their number."""
 
     @property
     def splits(self) -> dict[str, Documents]:

@@ -76,7 +76,7 @@ class FilesDataModule(StoredDataModule):
         self.validation_share = validation_share
         self.split_seed = split_seed
         self.in_words = bool(self.expected and self.expected.record.tokenising["in_words"])
-        """Whether texts are lists of words; known after the files are read."""
+        """Whether the texts of the files are lists of words and not strings; set when the files are read."""
 
     def tokenising(self) -> dict[str, Any]:
         return super().tokenising() | {"in_words": self.in_words}

@@ -20,12 +20,14 @@ from attest.datamodules.instances import FileOptions, read_instances
 from attest.datamodules.notice import say, typed_plainly
 
 CORPORA = tuple(name for name, source in CATALOGUE.items() if not source.questions)
-"""As in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
+"""The names of public corpora, as typed after ``DATA=``, without those whose texts have questions, which no model with its own
+tokenizer reads."""
 OF_TEXTS = FileOptions(tagging=False, pairs=True)
-"""How a file with a label for each text, or for each pair of texts, is read."""
+"""The options for reading a file in which each text, or each pair of texts, has a label."""
 
 Chosen = Callable[[np.ndarray], list[Any]]
-"""Returns what belongs to rows of a source, int64 ``(M,)``, the smallest first."""
+"""A function from the numbers of rows, int64 ``(M,)``, ascending, to a list with what is wanted of each row, such as its
+text."""
 
 
 @dataclass(frozen=True)

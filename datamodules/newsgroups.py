@@ -17,7 +17,8 @@ JW_SEED = 13478
 JW_LONGEST = 500
 MIN_DF = 2
 LOADED_ORDER, POOLED_ORDER = 0, 42
-"""Seeds with which scikit-learn shuffles a subset when it loads it, and both together when it hands them out."""
+"""The seeds with which scikit-learn shuffles each subset when it loads it, and then both subsets together for
+``subset="all"``."""
 
 
 class NewsgroupsDataModule(StoredDataModule):

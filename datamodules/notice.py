@@ -8,7 +8,7 @@ from lightning_utilities.core.rank_zero import rank_zero_only
 
 FIRST_FEW = 5
 LONGEST_NAME = 40
-"""Characters shown of a name; longer ones are whole texts, mostly."""
+"""The largest number of characters of a name in a message; longer names are mostly whole texts."""
 
 
 def say(sentence: str) -> None:

@@ -13,7 +13,7 @@ from attest.datamodules.tokenisers import sentence_lengths
 
 Rule = Literal["token", "negation", "order"]
 Clause = list[tuple[str, bool]]
-"""A list of words, each with whether it decides the label."""
+"""Words of a generated text, each with True if the word decides the label."""
 
 PRAISE = ("wonderful", "superb", "delightful", "brilliant", "moving", "charming", "graceful", "witty")
 BLAME = ("dreadful", "awful", "tedious", "clumsy", "shallow", "lifeless", "grating", "dull")

@@ -20,15 +20,15 @@ from attest.datamodules.sources import load_hub_split, opened_parquet
 
 UTF_8 = "utf-8"
 UNDECODED = "bytes that are not {}"
-"""The problem of a row with bytes that are not in the file's encoding."""
+"""Why a row is refused that has bytes outside the file's encoding, whose name replaces ``{}``."""
 ENCODING_ADVICE = "If the file has another encoding, name it, for example latin-1, cp1252 or utf-16: add {}."
 UNDECODABLE = re.compile("[\udc80-\udcff]")
-"""What ``surrogateescape`` makes of such bytes."""
+"""Matches the characters that Python's error handler ``surrogateescape`` makes of bytes outside the encoding."""
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 QUOTED_CELL = re.compile(r'(?<![^\t\r\n])"[^"]*+(?:""[^"]*+)*+"(?![^\t\r\n])')
 SEPARATORS = ",;\t|"
 ROWS_AT_ONCE = 10_000
-"""Of a parquet file; as many are objects at a time."""
+"""The number of rows that are Python objects at a time while a table is read."""
 LONGEST_CELL = 2**31 - 1
 """The most characters of a cell. The csv module's own limit, 131,072, is reached by a text of 20,000 tokens."""
 
@@ -49,7 +49,8 @@ class FileRow:
 
 
 Reader = Callable[[Sequence[str] | None], Iterable[FileRow]]
-"""Goes through all rows of a source anew; it may read only the columns that it is given, None for all."""
+"""A function that reads all rows of a source from the start. It takes the names of the columns that are needed, or None for
+all, and may leave others out."""
 
 
 class Rows:
@@ -65,9 +66,9 @@ class Rows:
     def __init__(self, again: Reader, names: Sequence[str] | None = None, count: int = 0) -> None:
         self._again, self._count = again, count
         self.names: list[str] = [*(names or ())]
-        """The columns, of all rows together."""
+        """The names of the columns; a column is listed if any row has it."""
         self.problems: list[tuple[str, str]] = []
-        """The place of each row that cannot be read, and why."""
+        """The place of each row that cannot be read, such as ``line 12``, and the reason."""
         if names is None:
             self._look()
 

@@ -15,9 +15,9 @@ from attest.datamodules.tokenisers import masked_tokens
 
 COLUMNS = ("premise", "hypothesis", "label")
 FIELDS = ("sentence1", "sentence2", "gold_label")
-"""The names of the same fields in the archive's files."""
+"""The names in the archive's JSON files of premise, hypothesis and label."""
 NUMBERED = ("entailment", "neutral", "contradiction")
-"""The classes in the order of the Hub's numbers."""
+"""The names of the classes, in the order of their numbers on the Hub, from 0."""
 UNDECIDED = "-"
 """The archive's label for pairs on which annotators did not agree; on the Hub it is -1."""
 MIN_DF = 3

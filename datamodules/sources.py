@@ -101,7 +101,7 @@ def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa
 
 
 PARQUET = "refs/convert/parquet"
-"""The branch on which the Hub keeps any dataset as parquet, also one that was once made by a script."""
+"""The branch on which the Hub keeps a parquet copy of a dataset, also of one that is otherwise made by a script."""
 
 
 def load_hub_split(

@@ -25,7 +25,7 @@ from attest.datamodules.tokenisers import Tokeniser, tokenise_sentences
 from attest.datamodules.vocabulary import Vocabulary
 
 VALIDATION = 0.1
-"""The share of the training texts that becomes validation if a corpus has no validation set."""
+"""The share of the training texts that is split off for validation if a corpus has no validation set."""
 Tables = dict[str, pa.Table]
 
 
@@ -33,19 +33,19 @@ class StoredDataModule(TextDataModule):
     """A corpus in files; a subclass names the files and prepares their content in ``prepare``."""
 
     folder: ClassVar[str]
-    """Folder of the corpus below ``ATTEST_DATA``."""
+    """The name of the corpus's folder in the folder that the environment variable ``ATTEST_DATA`` names."""
     splits: tuple[str, ...] = ("train", "test")
-    """The splits of the source."""
+    """The names of the splits that the source has."""
     columns: tuple[str, ...]
-    """The columns that are read from the splits."""
+    """The names of the columns that are read from each split."""
     revision: str | None = None
-    """Branch of the repository on the Hub; None for the main one."""
+    """The branch of the repository on the Hub; None for the main one."""
     names: tuple[str, ...] = ()
-    """The names of the classes, or of the tags, by number."""
+    """The names of the classes, or of the tags, by their number."""
     known: ClassVar[dict[str, Fingerprint]] = {}
-    """The content of each split that gives the published counts."""
+    """By split, the fingerprint of the data that give the published counts; other data only cause a message."""
     split_seed: int
-    """The seed that draws the validation set if the corpus has none."""
+    """The seed with which the validation set is drawn if the corpus has none."""
 
     @property
     def hub(self) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 Tokeniser = Callable[[pa.Array], pa.Array]
-"""Texts, strings ``(N,)`` -> tokens, lists of strings ``(N,)``."""
+"""A function from texts, strings ``(N,)``, to their tokens, lists of strings ``(N,)``."""
 SEPARATORS = "[" + re.escape(string.punctuation.replace("'", "")) + r"\t\n]"
 
 
@@ -90,16 +90,16 @@ def keep_tokens(texts: pa.Array, keep: pa.Array) -> pa.Array:
 
 
 BLANK = "[ \\t\\n]"
-"""The characters at which every tokeniser splits; other white space is part of a word in some tokenisers."""
+"""A pattern for the white space at which every tokeniser splits; other white space is part of a word in some tokenisers."""
 BOUNDARY = re.compile(
     rf"""(?P<mark>(?<![.!?…])[.!?…]+)["'”’)\]]*{BLANK}+(?=["'“‘(\[]*[A-Z0-9])"""  # a mark, a blank, a capital or digit
     rf"|(?:<br\s*/?>{BLANK}*)+"  # line breaks of a web page
     rf"|\n{BLANK}*\n{BLANK}*"  # an empty line
 )
 ABBREVIATION = re.compile(r"(?i)(?:mr|mrs|ms|dr|prof|st|vs|jr|sr|rev|gen|lt|col|capt|[a-z]|(?:[a-z]\.)+[a-z])")
-"""The words after which a full stop does not end a sentence: titles, initials, ``U.S.``"""
+"""Matches the words after which a full stop does not end a sentence: titles, initials, ``U.S.``"""
 LONGEST = 50
-"""The most tokens of a sentence; without a limit, one long sentence would pad all others of its batch to its length."""
+"""The largest number of tokens in a sentence; longer ones are cut, because they would pad all others of their batch."""
 LONGEST_ABBREVIATION = 12
 SENTENCE_ENDS = frozenset({".", "!", "?", "…", *ENDS})
 

@@ -11,7 +11,8 @@ PADDING = 0
 UNKNOWN = 1
 SPECIALS = ("<pad>", "<unk>")
 BOUNDARIES = 2
-"""<SOS> and <EOS>: counted in the vocabulary sizes that papers publish, but learned vectors of the encoder here."""
+"""The number of the tokens <SOS> and <EOS>: papers count them in vocabulary sizes, but here they have no ids, and the encoder
+learns vectors for them."""
 
 
 class Vocabulary:
@@ -20,7 +21,7 @@ class Vocabulary:
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
         self.ids = {word: index for index, word in enumerate(self.words, start=len(SPECIALS))}
-        """The token id of each word."""
+        """The token id of each word, from 2."""
 
     @classmethod
     def fit(cls, texts: Any, min_df: int = 1, max_words: int | None = None) -> "Vocabulary":

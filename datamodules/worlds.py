@@ -17,9 +17,10 @@ TAKES = ("got", "picked up", "took", "grabbed")
 DROPS = ("dropped", "discarded", "put down", "left")
 QUESTIONS_A_STORY = 5
 BEFORE = {1: (2, 2), 2: (2, 6), 3: (4, 12)}
-"""The fewest and the most statements before each question; there are more if no question is possible yet."""
+"""By bAbI task, the least and the largest number of statements before each question; more follow until a question is
+possible."""
 Asked = tuple[str, str, list[int]]
-"""A question, its answer, and its supporting lines."""
+"""A question, its answer, and the numbers, from 1, of the lines of the story that support the answer."""
 
 
 @dataclass
@@ -46,16 +47,16 @@ class World:
     draw: random.Random
     lines: list[str] = field(default_factory=list)
     room: dict[str, str] = field(default_factory=dict)
-    """The room of each person whom the story has mentioned."""
+    """The room in which each person is whom the story has mentioned."""
     moved: dict[str, int] = field(default_factory=dict)
     holder: dict[str, str] = field(default_factory=dict)
-    """The person who carries each thing."""
+    """The person who carries each thing; things that nobody carries are missing."""
     handled: dict[str, int] = field(default_factory=dict)
-    """The line in which each thing was last taken or dropped."""
+    """The number of the line, from 1, in which each thing was last taken or dropped."""
     stays: dict[str, list[Stay]] = field(default_factory=dict)
-    """The stays of each thing since it was first taken."""
+    """For each thing that was ever taken, the periods that it spent in one room each, in their order."""
     hidden: dict[str, str] = field(default_factory=dict)
-    """The room of each thing that nobody has taken yet."""
+    """The room in which each thing lies until somebody first takes it."""
 
     def __post_init__(self) -> None:
         self.hidden = {thing: self.draw.choice(ROOMS) for thing in THINGS}
@@ -127,7 +128,8 @@ TASKS: dict[int, tuple[Callable[[World], None], Callable[[World], Asked | None]]
     2: (World.act, _thing),
     3: (World.act, _earlier),
 }
-"""What happens, and what is asked."""
+"""By bAbI task, the function that adds an event to the story, and the one that draws a question, or None if none is possible
+yet."""
 
 
 def told_lines(task: int, questions: int, seed: int, split: str) -> Iterator[str]:

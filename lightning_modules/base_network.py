@@ -22,9 +22,10 @@ class ReferenceOutput(NamedTuple):
     """The output of the base run's network on a batch, without a gradient graph."""
 
     logits: Tensor
-    """``(B, C)``, for a tagger ``(B, T, K)``."""
+    """The logits of each text, ``(B, C)``; of a tagger those of each token, ``(B, T, K)``."""
     weights: dict[str, Tensor]
-    """By layer: pooled ``(B, T)``, within layers ``(B, N, T, T)``."""
+    """The attention weights by the name of the layer: ``(B, T)`` if it pools tokens, ``(B, N, T, T)`` for N heads inside a
+    Transformer."""
 
 
 class BaseNetwork:

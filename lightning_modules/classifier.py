@@ -38,7 +38,8 @@ class Classifier(TextModule):
     """
 
     predicts = "label"
-    """One label a text: what runs that depend on it take it for."""
+    """What is predicted: one label for each text. It tells which kinds of adversaries and controls can be trained for such a
+    run."""
     target = "label"
 
     def __init__(

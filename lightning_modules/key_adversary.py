@@ -31,13 +31,13 @@ class Attacked(NamedTuple):
     """The results of an attack on the attention keys of one batch."""
 
     observation: LayerObservation
-    """The frozen network with the adversary's keys."""
+    """The observation of the frozen network while it reads the adversary's keys in place of its own."""
     labels: Tensor
-    """int64 ``(B,)``: what the attack is scored on."""
+    """The labels that the attack is scored on, int64 ``(B,)``: the gold labels, or for ``opposite`` the other class."""
     distance: Tensor
-    """Mean squared distance of the keys ``(B,)``."""
+    """The mean squared difference between the network's own keys and the adversary's, float ``(B,)``."""
     losses: Tensor
-    """What the adversary minimises, ``(B,)``."""
+    """The loss of each text that the adversary minimises, float ``(B,)``."""
 
 
 class KeyAdversary(Classifier):

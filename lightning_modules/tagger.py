@@ -29,7 +29,8 @@ class Tagger(TextModule):
     """
 
     predicts = "tags"
-    """One tag a token: what runs that depend on it take it for."""
+    """What is predicted: one tag for each token. It tells which kinds of adversaries and controls can be trained for such a
+    run."""
     target = "tags"
 
     def __init__(

@@ -21,7 +21,8 @@ from attest.lightning_modules.optimisation import Optimisation, clips_scaled_gra
 from attest.models.inputs import like
 
 ROUNDING = 0.05
-"""The largest difference between the numbers that two ranks compute for one instance, in half precision."""
+"""The largest difference at which two rows with the same id count as one instance that two ranks have computed, in half
+precision; if they differ more, the id is given twice."""
 
 
 class InstanceRows(Metric):
@@ -75,7 +76,7 @@ def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:
 
 
 Masking = Literal["uniform"]
-"""How training texts are masked."""
+"""The ways to mask tokens of training texts: ``uniform``, at a rate that is drawn for each text."""
 
 
 def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:
@@ -116,7 +117,7 @@ class TextModule(LightningModule):
     """
 
     target: str
-    """The key of a batch that holds what is to be predicted."""
+    """The key of a batch for the gold labels or tags that the model learns to predict."""
 
     def __init__(
         self,

@@ -32,12 +32,12 @@ from attest.runs.identity import identity_of
 from attest.runs.kinds import kind_in
 
 CHUNKS = "test/chunk_f1"
-"""The usual score of taggers, which is drawn beside accuracy."""
+"""The key of the F1 score over chunks, which for taggers is drawn in addition to the accuracy."""
 
 
 POOLED, ROLLOUT = "attention", "rollout"
 CALLED = {POOLED: "attention", ROLLOUT: "attention rollout", "cross-attention": "cross-attention"}
-"""The tested explanation in a sentence."""
+"""The name of the tested explanation within a sentence, by its id."""
 SHOWN_AS = {POOLED: "Attention", ROLLOUT: "Attention rollout", "cross-attention": "Cross-attention"}
 
 

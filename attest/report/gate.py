@@ -32,19 +32,22 @@ from attest.report.findings import Findings, pools
 PassOrFail = Literal["pass", "fail", "undecided"]
 EXIT_CODES: dict[PassOrFail, int] = {"pass": 0, "fail": 1, "undecided": 2}
 VERSION = 3
-"""Of the JSON line; ``configs/schemas/gate.schema.json`` describes it."""
+"""The version of the JSON line that ``attest gate`` prints; ``configs/schemas/gate.schema.json`` describes the line."""
 VERDICT = "verdict"
-"""The entry of ``summary.json`` with the answer."""
+"""The key of the verdict in ``summary.json``."""
 SUBJECTS = ("tokens",)
-"""What a verdict is about."""
+"""What a requirement such as ``tokens=yes`` can be about; ``tokens``: whether the explanation points at the words that
+decide."""
 OF_VERDICT = ("answer", "share", "low", "high", "texts", "read")
-"""The entries of a verdict that the JSON line repeats."""
+"""The entries of a verdict that are copied into the JSON line of ``attest gate``."""
 ERROR = 0.05
-"""The largest probability that a bound passes although it does not hold; that it fails although it holds is as improbable."""
+"""The largest probability that a requirement on a mean, such as ``E2/flipped<0.1``, passes although the population mean
+violates it, or fails although the population mean meets it."""
 ALL_LIKE_THEM = 10**12
-"""The number of texts like those that were read: so large that it matters to no interval."""
+"""The assumed number of texts in the population: so large that it affects no confidence interval."""
 STEPS = 1024
-"""Candidates for a mean in the range of a measure; intervals are wider by up to two of their distances."""
+"""The number of steps into which the range of a measure is divided to find an interval for its mean; the interval is up to two
+steps too wide."""
 SIGNS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip

@@ -17,17 +17,18 @@ from attest.runs.contents import RunContents
 from attest.runs.folder import INSTANCES, TAGGED, read_table
 
 ROWS = 25_000
-"""The largest number of rows; of more texts, the table shows rows at even distances, by id."""
+"""The largest number of rows in the page's table; of more texts, it shows rows at even distances in the order of the ids."""
 TEXT_BYTES = 1_600_000
-"""The approximate size of all whole texts with their explanations, in bytes."""
+"""The approximate size up to which the page stores whole texts with their explanations, in bytes; further texts have only a
+row."""
 EXCERPT = 90
-"""The number of characters of each text in the table."""
+"""The largest number of characters of a text in a row of the table."""
 LEVELS = np.array([*"0123456789abcdefghijklmnopqrstuvwxyz"])
-"""The character of each weight, by its share of the largest weight in the text, in 35ths."""
+"""The characters that encode weights in the page: the i-th, from 0, means i/35 of the largest weight in the text."""
 WORDS = 3
-"""The number of words in a sentence whose attention is shown."""
+"""The largest number of words of a sentence whose attention is shown."""
 SENTENCES = 12
-"""The number of sentences that are shown with the attention of their words."""
+"""The largest number of a tagger's sentences that are shown with tags and attention."""
 
 
 class ShownMeasure(NamedTuple):

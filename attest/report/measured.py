@@ -27,11 +27,11 @@ class Published:
     """A published number with which a number of the run is compared."""
 
     value: str
-    """The number as published, with its spread over instances if there is one."""
+    """The number as published, such as ``0.35 ± 0.21``; the spread, if there is one, is over instances."""
     source: str
     comparable: bool = True
     why: str = ""
-    """How the setting of the paper differs from that of the run, if the numbers are not comparable."""
+    """How the setting of the published number differs from that of the run; empty if the numbers are comparable."""
 
 
 def published(data: str, name: str) -> dict[str, Published]:
@@ -84,7 +84,7 @@ class Line:
     misread: str = ""
     detail: str = ""
     bounds: tuple[float, float] | None = None
-    """The 95 % confidence interval of the mean; None if it is undefined."""
+    """The ends of the 95 % confidence interval of ``value``; None if it is undefined or not known."""
     controls: list[ControlNumber] = field(default_factory=list)
     published: Published | None = None
 

@@ -38,22 +38,23 @@ LIGHT |= {"marked": "#0b62a8", "fill": "#86c1f2", "decides": "#8a4f00", "under":
 DARK = {"paper": "#14171b", "ink": "#eceff2", "muted": "#a7afb9", "line": "#363c44", "axis": "#7d8590", "band": "#2a3037"}
 DARK |= {"marked": "#6fb9ff", "fill": "#1f5d96", "decides": "#f3b65c", "under": "#62420f", "rule": "#f3b65c"}
 THEMES = {"light": LIGHT, "auto": LIGHT, "dark": DARK}
-"""The colours of each theme; ``auto`` is light, and dark where the reader's system is."""
+"""The colours of each theme, by their use; ``auto`` is light, and dark where the reader's system is dark."""
 WIDTH, MARGIN, INDENT = 1200, 48, 212
 IN_A_CELL = 720
-"""How wide a picture is in a notebook, where its letters are then as large as those around it."""
+"""The width at which a notebook shows a picture, in pixels: its letters are then as large as the text around it."""
 ONE_LINE, TWO_LINES = (38, 36, 34, 32, 30), (36, 34, 32, 30, 28, 26, 24, 22, 20)
-"""The sizes in which a row is tried, in pixels."""
+"""The font sizes that are tried, in pixels, the largest first, until the words of a text fit on one line or else on two."""
 SHORTER = (56, 40, 28, 20)
-"""The numbers of characters that are tried, until a row needs at most two lines."""
+"""The numbers of characters to which a text is shortened, one after the other, until its words fit on two lines."""
 LETTERS = 30
-"""The most characters of one word."""
+"""The largest number of characters shown of one word."""
 KEPT = "\N{NO-BREAK SPACE}\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
 SCALE, SMOOTH = 2, 2
-"""Pixels of a PNG for each pixel of the picture, and how many times as many are drawn, for smooth edges."""
+"""The pixels of a PNG for each pixel of the picture; and the factor by which it is drawn larger still and then reduced, for
+smooth edges."""
 STRIP = "readings.svg"
 AXIS = {0: "0", 0.5: "50", 1: "100\N{NO-BREAK SPACE}%"}
-"""The shares that the axis names."""
+"""The labels of an axis for shares, by the share at which each label stands."""
 FAMILY = "AttestSans,'DejaVu Sans',Verdana,sans-serif"
 
 

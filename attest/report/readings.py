@@ -34,7 +34,7 @@ from attest.report.controls import ControlNumber
 from attest.report.measured import Line, share, share_with_interval
 
 IMPORTANCES = {"gradient_inputs": "gradient × input", "leave_one_out_inputs": "leave-one-out"}
-"""The columns of E1 that are drawn beside attention, and their names in the page."""
+"""The columns of E1's table with importance measures that are compared with attention, and their names in the page."""
 EMPTY = "–"
 
 
@@ -65,7 +65,8 @@ def _of_same_texts(instances: pd.DataFrame, importances: pd.DataFrame | None) ->
 # Is the attention right, if the corpus knows which tokens decide?
 
 RIGHT, WRONG = 0.9, 0.1
-"""The share of mass on deciding tokens from which attention is right, and the share up to which it is wrong."""
+"""The share of attention on the deciding tokens from which attention counts as right, and the share up to which it counts as
+wrong."""
 ABOUT_FIRST = "Share of texts whose first-ranked token decides the label; tokens that tie for the first rank count in part."
 
 
@@ -126,9 +127,9 @@ def _part(before: str, read: pd.DataFrame, instances: pd.DataFrame) -> str:
 
 
 MOST = 0.5
-"""The share of wrong texts in which one token must come first, to be named."""
+"""The share of the texts with wrong attention in which the same token must have the most weight for a sentence to name it."""
 FEWEST_WRONG = 10
-"""With fewer wrong texts no token is named."""
+"""The number of texts with wrong attention below which no such token is named."""
 
 
 def sink_sentence(instances: pd.DataFrame | None, decided: pd.DataFrame | None, called: str = "attention") -> str | None:
@@ -178,12 +179,12 @@ def _without_sink(token: str, instances: pd.DataFrame, decided: pd.DataFrame, ca
 # Do other readings rank the same tokens first as attention?
 
 K = (1, 3, 5)
-"""The numbers of first tokens that are compared."""
+"""The numbers k for which the k tokens with the most attention are compared with the k most important tokens."""
 DRAWN = 3
-"""The number of first tokens that is drawn."""
+"""The number k of top tokens, one of ``K``, for which the shares are drawn."""
 QUESTION = f"How many of attention's {DRAWN} first tokens do other readings also rank first?"
 ALIVE = 12
-"""The count of 8-byte numbers in memory for each token of each importance while first tokens are compared."""
+"""The estimated count of 8-byte numbers in memory for each token and importance measure while top tokens are compared."""
 ABOUT_SAME = "Share of the tokens ranked first by attention that the other reading also ranks first."
 LEGEND = (
     "Columns “first k” show the share of the k tokens with the most attention that the other reading also ranks among its k "
@@ -309,7 +310,8 @@ def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.
 # Which reading survives erasure best, by how much, and is that more than chance?
 
 APART = ("random", "oracle")
-"""Rankings that are no readings of a model."""
+"""The rankings in E15's table that are no explanations of the model: a random one, and the corpus's own marks of what
+decides."""
 ABOUT_SURVIVAL = "Share of random token sets that the reading's first tokens beat, averaged over both ways to erase tokens."
 
 
@@ -393,7 +395,7 @@ def _scores(rows: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
 
 SIGNED = "_signed"
 FIRST = 3
-"""The number of tokens named for each reading of a text."""
+"""The number of top tokens named for each explanation of a text."""
 SCORES = {
     "random sets beaten": SURVIVAL[0],
     "… text shortened": SURVIVAL[1],
@@ -405,7 +407,7 @@ SCORES = {
     "marked: IOU F1": "plausible_iou_f1",
     "marked: AUPRC": "plausible_auprc",
 }
-"""The headings of scores, by the prefix of their columns in E15."""
+"""The prefix of each score's columns in E15's table, by the heading of the score in the page."""
 AGREEMENT, SHARED = "τ-b with attention", f"first {FIRST} shared"
 SECONDS, RANKED_FIRST = "seconds a text", "ranked first"
 ABOUT_SCORES = (

@@ -26,11 +26,11 @@ from attest.runs.folder import write_text
 
 SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
 DISTANCES = ("jsd", "jsd_matched", "kl", "kl_mean", "tau", "tvd", "nll", "same")
-"""The columns of E7, which each run has that was compared with a base."""
+"""The columns of E7's table, which compare the attention and the predictions of a run with those of its base run."""
 ENDS = ("ci_low", "ci_high")
-"""Columns such as ``jsd/ci_low`` and ``jsd/ci_high`` hold the interval of the column ``jsd``."""
+"""The endings of the columns with an interval: ``jsd/ci_low`` and ``jsd/ci_high`` are the interval of the column ``jsd``."""
 COUNTS = ("texts", "sentences")
-"""The column that says over how many texts, or sentences of taggers, the numbers of a row are means."""
+"""The names of the column that counts the texts, or a tagger's sentences, over which the numbers of a row are means."""
 
 
 def _heading(distance: str) -> str:
@@ -56,9 +56,10 @@ HEADINGS = {
     **{distance: _heading(distance) for distance in DISTANCES},
 }
 EXPERIMENT, REPORT = "experiment", "report"
-"""The columns that give the experiment of a row and the link of its first cell; they are not shown themselves."""
+"""The columns of a table with the experiment of each row and the file to which its first cell links; they are not shown as
+columns."""
 LONG = 12
-"""A table with more rows than this scrolls within the page."""
+"""The number of rows above which a table scrolls within the page."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Page:
     figures: Sequence[Illustration] = ()
     conclusions: Sequence[Conclusion] = ()
     about: str = ""
-    """A sentence below the title."""
+    """A sentence below the title of the page; empty for none."""
 
     @property
     def unit(self) -> str:
@@ -188,7 +189,7 @@ def exceeds(value: float, other: float) -> bool:
 
 
 NARROW = 10
-"""The smallest width of a column, in characters, at which its heading is broken into lines."""
+"""The width, in characters, to which a column's heading is wrapped if the cells are not wider."""
 GAP = "  "
 
 

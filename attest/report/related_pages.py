@@ -294,7 +294,8 @@ def _baselines(base: RunContents) -> pd.DataFrame:
 
 LARGER = "The larger λ is, the more an adversary is trained to attend differently, and the less to predict the same."
 FARTHER = {1: "moves away from", 0: "moves no farther from", -1: "comes nearer to"}
-"""The words for a number whose interval at the end of the sweep lies higher than at the start, overlaps, or lies lower."""
+"""The words for the change of a distance along a sweep of λ: its last interval lies above the first (1), overlaps it (0) or
+lies below it (-1)."""
 
 
 def sweep_conclusions(

@@ -18,16 +18,16 @@ LATEX = str.maketrans(
 )
 
 NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?( ± \d+(\.\d+)?)?")
-"""A published number as it was typed, with or without a sign; it is no formula."""
+"""Matches a number as published, such as ``-0.35 ± 0.21``, which is no formula although it may begin with a sign."""
 FORMULA = ("=", "+", "-", "@")
-"""The characters with which a formula begins in a spreadsheet."""
+"""The first characters of a formula in a spreadsheet; an apostrophe is put before other texts that begin with one."""
 COLUMNS = ("setting", "measure", "mean", "std", "seeds")
 
 
 PAGE = 144
-"""The number of characters in a line of a page."""
+"""The default limit for the number of characters in a line of a table."""
 WHO, WHAT = ("Setting", "Seeds"), ("Measure",)
-"""The headings of the columns that say what a row is about: the runs of a setting, or a measure."""
+"""The headings of the first columns of a table whose rows are settings, and of a table whose rows are measures."""
 Columns = list[list[str]]
 """Columns of a table: each has its heading and then one cell for each row."""
 
@@ -140,7 +140,8 @@ BEGINNINGS = {
     "latex": re.compile(r"\\begin\{tabular\}\{ll?r"),
     "csv": re.compile(",".join(COLUMNS)),
 }
-"""The beginning of a table in each format, now or in an earlier version, which identifies a table of Attest."""
+"""Patterns for the beginning of Attest's own tables in each format, also by earlier versions; other files are not
+overwritten."""
 
 
 def cell(over: OverSeeds | None) -> str:

@@ -24,9 +24,9 @@ class Section(NamedTuple):
     """A section of the page."""
 
     key: str
-    """Its anchor, and the name of its template."""
+    """The anchor of the section in the page, and the name of its template."""
     name: str
-    """Its name in the navigation."""
+    """The name of the section in the page's navigation."""
     body: Markup
 
 
@@ -88,7 +88,8 @@ def texts_shown(found: Findings) -> pd.DataFrame | None:
 
 
 TOKENS_SHOWN, TEXTS_SHOWN = 3000, 12
-"""The most tokens, and the most texts, that are open when the page is opened; the table opens all other texts."""
+"""The approximate number of tokens, and the largest number of texts, that the page shows at once; the table opens other
+texts."""
 
 
 def _texts(asked: Asked) -> Section | None:
@@ -160,4 +161,4 @@ def _made(asked: Asked) -> Section:
 
 
 SECTIONS = (_glance, _questions, _first_tokens, _figures, _texts, _sentences, _instances, _readings, _made)
-"""The sections in the order of the page and of its navigation; each is None where it does not apply."""
+"""The functions that make the sections, in the order of the page; each returns None if its section does not apply."""

@@ -11,7 +11,7 @@ from attest.runs.identity import identity_of
 from attest.runs.kinds import kind_in
 
 ACCURACY, RIGHT = "test/accuracy", "E19/right"
-"""Keys of a summary; the second tells the range of shares."""
+"""The summary key of accuracy, and a key for shares of texts, which says that their intervals are cut at 0 and 1."""
 
 
 class Placed(NamedTuple):
@@ -19,10 +19,10 @@ class Placed(NamedTuple):
 
     value: float
     low: float | None
-    """None if no interval is known; so is ``high``."""
+    """The lower end of the interval; None if no interval is known, as is ``high``."""
     high: float | None
     of: str
-    """``160 texts`` or ``3 seeds``."""
+    """What the share was measured on: ``160 texts`` or ``3 seeds``."""
 
 
 class Line(NamedTuple):
@@ -30,9 +30,9 @@ class Line(NamedTuple):
 
     name: str
     right: Placed | None
-    """In how many of the texts that need words attention is right; None if a seed has no verdict."""
+    """The share of the texts with deciding words in which attention points at these words; None if a seed has no verdict."""
     random: Placed | None
-    """The same of a random order of the words."""
+    """The same share for a random order of the words in place of attention; None if a seed has none."""
     accuracy: Placed | None
     published: str
     """The published accuracy of this setting with its source; empty if there is none that can be compared."""

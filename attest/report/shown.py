@@ -32,24 +32,28 @@ from attest.report.score_bounds import classes_in
 from attest.runs.folder import GROUPED
 
 CHARACTERS = 56
-"""The most characters of a shown text; the rest is left out, but no word that is framed or decides."""
+"""The approximate length to which a shown text is shortened, in characters; words that decide or that the explanation ranks
+first are kept before others."""
 NAMED = 3
-"""The most groups of words that a line names."""
+"""The largest number of quoted groups of neighbouring words in a line; further groups are only counted."""
 FEW_WORDS, MUCH = 3, 0.3
 """Preferred texts: at most so many words decide them, and make the decision at least so much more probable than none do."""
 CARRIES, FULLY = 0.8, 0.9
-"""The shares of the way to the decision from which a reader asks why a text counts as wrong."""
+"""The share of the way from no words to the deciding words that the explanation's first words must go for a wrong text to get
+a reason: the first if one of them matters by itself, the second if none does."""
 GROUP, GROUPINGS = 10, 3
-"""The fewest texts of a group, and the most groupings that are shown."""
+"""The least number of texts in a group, and the largest number of groupings that are shown."""
 VALUES = 6
-"""The most values of a column of the user's that are groups of their own."""
+"""The largest number of values of a user's column that become groups; a numeric column with more values is split at its
+median."""
 SHOWN_READINGS = 6
 LABEL = 12
-"""The width of what stands before a line in the terminal."""
+"""The width of the label before a line in the terminal, such as ``Decides:``, in characters."""
 MARKS = {True: "Right", False: "Wrong"}
 NEEDLESS = "no word decides"
 WITH_WORDS = 4000
-"""The most texts whose words stand in the table in two rows; of others it says whether the explanation is right."""
+"""The largest number of texts whose words the page's table can show; of others it says only whether the explanation is
+right."""
 
 
 class Drawn(NamedTuple):
@@ -62,7 +66,7 @@ class Drawn(NamedTuple):
     """Whether it is one of the words that the explanation ranks first, which the model also read alone."""
     decides: bool
     asked: bool
-    """Whether it is the word whose tag is asked about."""
+    """Whether it is the word whose tag E19 explains; False for models of whole texts."""
 
 
 LEFT_OUT = Drawn("…", 0.0, False, False, False)
@@ -74,22 +78,25 @@ class ShownText:
 
     identity: int
     role: str
-    """``Right``, ``Wrong`` or ``Typical``."""
+    """Why the text is shown: as one in which the explanation is ``Right`` or ``Wrong``, or as a ``Typical`` one."""
     right: bool
     words: tuple[Drawn, ...]
-    """The words around those that count."""
+    """The words that are shown: those that decide, the explanation's first ones, and words near them; ``…`` stands for the
+    others."""
     whole: str
     said: str
-    """The decision in words; empty where the model returns a number."""
+    """The name of the decision, such as the predicted class; empty if the model predicts a number."""
     marked: str
-    """The explanation's first words, in quotes."""
+    """The words that the explanation ranks first, in quotes, the largest weight first."""
     deciding: str
     alone: Mapping[str, str]
-    """What the model says of ``first`` words alone, of those that decide (``words``), and ``without`` any word."""
+    """The probability of the decision, such as ``93 %``, if the model reads only the explanation's first words (``first``),
+    only those that decide (``words``), or no word (``without``); for a predicted number, how far it moves."""
     reason: str
-    """Why the text counts as wrong although the explanation's first words carry the decision; else empty."""
+    """Why the explanation counts as wrong although its first words alone lead to the decision; empty if it is right or they do
+    not."""
     one_of_many: str = ""
-    """In a long text, that the words that decide are one set of several; else empty."""
+    """A phrase that says that the deciding words of a long text are one of several such sets; empty for a short text."""
     stands_for: str = ""
 
 
@@ -101,7 +108,7 @@ class Row(NamedTuple):
     tested: bool
     random: bool
     shown: bool
-    """Whether this reading may be shown: the recommended one."""
+    """Whether the report recommends to show this explanation to users."""
 
 
 class Group(NamedTuple):

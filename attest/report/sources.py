@@ -35,26 +35,28 @@ LIMITS = (
     "same each seems to give little. The numbers are of this answer to this prompt alone."
 )
 QUOTED, SHOWN, ANSWER = 56, 150, 160
-"""The most characters of a source in a sentence, of a source in its row, and of an answer."""
+"""The largest number of characters of a source in a sentence, of a source in its row of the page, and of an answer."""
 LEAVING_OUT, CHANCE = "leave-one-out", "a random source"
 NEEDED = math.log(2)
-"""The fall from which an answer needs a source: without it, it is half as likely or less."""
+"""The fall of the answer's log-probability, in nats, from which a source counts as needed: the answer is half as likely
+without it."""
 MOST_OF_IT = 0.5
-"""The share of all falls from which an answer comes *from* a source, and not only *most* from it."""
+"""The share of all falls from which a sentence says that the answer comes *from* a source, and not *most from* it."""
 
 
 class Named(NamedTuple):
     """A source, and why it is shown."""
 
     place: int
-    """From 0."""
+    """The index of the source, from 0."""
     text: str
     share: float
-    """Of all falls, in [0, 1]."""
+    """The fall of the answer's log-probability without this source, as a share of the falls of all sources, in [0, 1]."""
     attention: float | None
-    """Of the attention that all sources get, in [0, 1]; None if they get none."""
+    """The source's share of the attention that all sources get, in [0, 1]; None if they get none."""
     deciding: bool
-    """Whether the answer comes from it; else attention names it."""
+    """True for the source whose omission lowers the answer's probability most; False for the source with the most
+    attention."""
 
     @property
     def shown(self) -> str:
@@ -68,7 +70,8 @@ class Reading(NamedTuple):
     name: str
     share: float
     place: int | None
-    """The source, from 0; None for a source that is drawn by chance, whose share is a mean."""
+    """The index from 0 of the source that the explanation ranks first; None for a source drawn at random, whose share is a
+    mean."""
 
 
 @dataclass(frozen=True)
@@ -78,20 +81,21 @@ class Sources:
     question: str
     answer: str
     log_probability: float
-    """Of the answer with all sources."""
+    """The log-probability of the answer when the model reads all sources, in nats."""
     table: pd.DataFrame
-    """A row a source: ``text``; ``share``, of all falls above 0; ``drop``, the fall of the answer's log-probability without
-    it; and a column for each reading."""
+    """One row for each source: ``text``; ``drop``, the fall of the answer's log-probability without it; ``share``, its part of
+    all falls above 0; and its weight in each explanation, one column each."""
     scores: pd.DataFrame
-    """A row a reading, as ``attest.experiments.sources.scored`` returns it, and ``seconds``."""
+    """One row for each explanation: the columns that ``attest.experiments.sources.scored`` returns, and ``seconds``."""
     model: str
-    """The name of its class."""
+    """The name of the model's class."""
     by_head: np.ndarray = field(repr=False)
-    """Attention of each head of all layers on each source, float ``(U, N)``."""
+    """The attention of each head on each source, float ``(U, N)``: U sources, N heads of all layers together."""
     truth: Collection[int] = ()
-    """Sources from 0 that the answer is known to come from."""
+    """The indices, from 0, of the sources that the answer is known to come from; empty if this is not known."""
     by_groups: bool = False
-    """Whether falls are an approximation: most sources were left out in groups only, and share the fall of theirs."""
+    """Whether most falls are an approximation: sources were left out in groups, and each has an equal share of its group's
+    fall."""
 
     def learning_from(self, others: Sequence["Sources"]) -> "Sources":
         """Return these sources with the new explanation ``learned heads``; its head weights are learned from ``others``.

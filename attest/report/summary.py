@@ -14,9 +14,9 @@ from attest.experiments.spec import Column
 from attest.runs.folder import INSTANCES, RunFolder, read_json
 
 VERSION = 2
-"""Of ``summary.json``; it counts up when a key is lost or gets another meaning."""
+"""The version of ``summary.json``; it counts up when a key is lost or gets another meaning."""
 SCHEMA = Path(__file__).with_name("summary.schema.json")
-"""The JSON schema of ``summary.json``."""
+"""The path of the JSON schema of ``summary.json``."""
 
 
 def summarise_run(

@@ -9,7 +9,7 @@ from attest.core.measures.numbers import percent
 from attest.core.version import __version__
 
 OURS = re.compile(r".*?<title>Attest", re.DOTALL)
-"""The beginning of every page of Attest."""
+"""Matches the beginning of every page that Attest writes; other files are not overwritten."""
 
 
 ENVIRONMENT = Environment(

@@ -7,9 +7,9 @@ from attest.report.pictures import AXIS, MARGIN, Picture, Piece, draw_strip, row
 from attest.report.shown import Row, first_screen, strip_of
 
 BOUNDS = AXIS | {YES_FROM: f"{100 * YES_FROM:.0f}"}
-"""The axis of a verdict has a line where *yes* begins, too."""
+"""The labels below the axis of a verdict, by share: those of ``AXIS``, and the share from which the answer is *yes*."""
 ANSWERS = {NO_BELOW / 2: "no", (NO_BELOW + YES_FROM) / 2: "in part", (YES_FROM + 1) / 2: "yes"}
-"""Where each answer is written over the axis, as a share of texts."""
+"""The answers of a verdict, by the share above which each is written: the middle of its range."""
 
 
 class PicturedSentence(str):

@@ -106,7 +106,8 @@ def portable(name: str) -> str:
 Settings = dict[str, Any]
 
 NO_PART = ("seed_everything", "experiments", "config", "ckpt_path", "weights_only", "verbose")
-"""Sections that are no part of the identity: the seed has a folder of its own, and evidence can be gathered at any time."""
+"""Sections of a configuration that do not identify a run: runs with other seeds have folders of their own, and experiments can
+be run at any time."""
 OF_THE_MACHINE = {
     "run": (
         *("root", "force", "threads", "processes", "checkpoint_every_n_batches", "evidence_while_training"),
@@ -119,9 +120,10 @@ OF_THE_MACHINE = {
     ),
     "data": ("num_workers",),
 }
-"""Settings that say where and how a run is computed, not what is computed; those of ``data`` are arguments of its class."""
+"""By section, the settings that say where and how a run is computed, and so do not identify it; those of ``data`` are
+arguments of its class."""
 OWN_CLASS = re.compile(r"attest(?:\.\w+)*\.(\w+)")
-"""The path of a class of Attest: what a run is depends on the name of the class and not on its module."""
+"""Matches the path of a class of Attest; a run is identified by the name of the class alone, so that modules may be moved."""
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,15 @@ from attest.runs.folder import RunFolder, made_from, read_json, write_json
 from attest.runs.versions import commit, made_by
 
 DIGESTS = "digests"
-"""The section of ``run.json`` that contains the digests."""
+"""The section of ``run.json`` with the SHA-256 digests of the run's checkpoint, settings and data."""
 TRAINED_WITH = "trained_with"
-"""The section of a checkpoint that contains the settings of its network."""
+"""The entry of a checkpoint with the seed, the class of the model and the settings of its network."""
 WHERE = ("sources", "files")
-"""The entries of ``data.json`` that name the places of texts; the texts may move."""
+"""The entries of ``data.json`` that say where the texts were read from; its digest leaves them out, because texts may be
+moved."""
 SHOWN = 12
-"""The number of digits of a commit that messages show and that are compared; whether files had changed stands behind them."""
+"""The number of hexadecimal digits of a git commit that messages show and compare; the mark ``-dirty`` at its end is cut
+off."""
 TRAIN_AGAIN = "type the command that trained it with FORCE=1"
 
 
@@ -138,7 +140,7 @@ def stray_tables(folder: RunFolder) -> list[str]:
 
 
 OF_TRAINING = ("every_n_epochs", "validation_instances")
-"""The arguments of evidence that concern only training; no table depends on them."""
+"""The options of an experiment that concern only validation during training; no table of the test depends on them."""
 
 
 def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[str]:

@@ -23,21 +23,23 @@ from attest.core.spelled import spelled
 from attest.core.vector_files import dimensions_in
 
 WORD = re.compile(r"([A-Z]+)=(.*)", re.DOTALL)
-"""A name in capitals with its value; whatever else holds an equals sign is an option or a mistake."""
+"""Matches a choice: a name in capitals and its value, such as ``DATA=sst``."""
 SMALL_CHOICE = re.compile(r"[A-Za-z]*[a-z][A-Za-z]*=.*")
-"""A choice that is typed by somebody who does not know that choices stand in capitals."""
+"""Matches a choice whose name the user has wrongly typed in small letters, such as ``data=sst``."""
 PLAIN = re.compile(r"(--)?[\w.]+=(?:-?[\d.]+(?:e-?\d+)?|[\w-]+(?::-?[\d.]+(?:e-?\d+)?)?)", re.IGNORECASE)
-"""A choice or an option whose value is a number or a plain word, a number after the word (``sparsegen:-1``) included."""
+"""Matches a choice or an option whose value is a number or a plain word, also with a number after it (``sparsegen:-1``):
+neither a path nor a class."""
 OF_THE_RUN = "--run."
-"""Options that begin with this name no class."""
+"""The prefix of the options of the run itself, none of which names a class."""
 MOST = 1000
-"""The largest number of seeds, steps or jobs."""
+"""The largest number of seeds, steps or jobs that a user may ask for."""
 DECLARED_OPTION = re.compile(r"^#.*?(--[\w.]+=\{\})", re.MULTILINE)
 """The option, in a comment of a choice's file, into which the number after the colon is filled: 1.3 of ``entmax:1.3``."""
 CONFIG = "--config="
 CONFIG_FLAGS = ("-c", "--config")
 ORDER = ("TRAINER", "LOGGER", "DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "EXPERIMENTS")
-"""The order in which files are merged: a later file overrides earlier ones, so a recipe may change settings of a model."""
+"""The choices in the order in which their files are merged: a later file overrides earlier ones, so a recipe may change
+settings of a model."""
 SETTINGS = {
     "SEED": "--seed_everything={}",
     "EPOCHS": "--trainer.max_epochs={}",
@@ -46,21 +48,22 @@ SETTINGS = {
     "PROTOCOL": "--data.init_args.protocol={}",
     "FORCE": "--run.force={}",
 }
-"""Choices that stand for one option."""
+"""The choices that set one option, and this option with ``{}`` for the value."""
 FAMILIES = ("albert", "bert", "deberta", "distilbert", "electra", "gpt2", "llama", "modernbert", "roberta", "xlnet")
-"""Families of Transformers whose names people type as MODEL=…"""
+"""Families of Transformers that users type as ``MODEL=bert``; the error message then names ``MODEL=pretrained``."""
 PRETRAINED, WEIGHTS = ("MODEL=pretrained", "RECIPE=fine-tune"), "--model.init_args.pretrained="
-"""What is typed to fine-tune a Transformer."""
+"""The choices, and the beginning of the option, by which an error message tells users how to fine-tune a Transformer."""
 ALSO_OPTIONS = ("DATA", "MODEL", "EXPERIMENTS", "TRAINER")
-"""Choices whose names are options, too: ``--data=<class>``."""
+"""The choices whose names in small letters are options of LightningCLI, too, such as ``--data=<class>``."""
 FORCED = {"1": "true", "true": "true", "0": "false", "false": "false"}
-"""What may be typed behind ``FORCE=``; a word that means neither must not delete a run."""
+"""The values that a user may type for ``FORCE=``, and their YAML; others are refused, because ``FORCE=1`` deletes results."""
 STANDS_FOR = {
     "--model.init_args.pretrained": ("--model.init_args.network.init_args.pretrained", "--data.init_args.subwords"),
 }
-"""Options that stand for several: a pretrained model is what the network starts from and what cuts the texts."""
+"""Short options, each with the options that it stands for: a pretrained model gives the network's first weights and the
+subword tokenizer."""
 TENSORBOARD = ("tensorboard", "tensorboardX")
-"""Lightning's logger of this name needs one of these packages; the first is the name of the choice."""
+"""The packages of which Lightning's TensorBoard logger needs one; the first is also the value of ``LOGGER=``."""
 SIZE = "embedding_size"
 """The setting of a network that says how many dimensions its word embedding has."""
 ROLE = re.compile(r":[\w:]+:`~?\.?([^`]+)`")

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DECIDED = ("id", "text", "length", "label", "predicted", "prediction")
-"""The columns of the table of texts that say what was decided, beside the probabilities."""
+"""The columns of the table of texts that say what the model decided; columns of probabilities are read, too."""
 TAGGED_AS = ("id", "length", "tokens", "tags", "predicted_tags", "max_attention")
-"""Those of the table of a tagger's sentences; its attention and probabilities are many times as large."""
+"""The columns of a tagger's table of sentences that say what it decided; the larger ones, attention and probabilities, are not
+read."""
 
 
 class RunContents:

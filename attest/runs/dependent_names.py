@@ -15,18 +15,20 @@ from attest.runs.choices import take_words
 VARIANTS = ("unfrozen", "frozen")
 DIVERGENCES = ("kl", "jsd", "smoothed-kl")
 CONVENTIONS = ("instances", "wiegreffe-pinter", "yang")
-"""The names in ``attest.experiments.adversarial_loss``, which takes seconds to import."""
+"""The names of the papers' scales for the terms of an adversary's loss, repeated from ``attest.experiments.adversarial_loss``,
+whose import takes seconds."""
 ADVERSARY_WORDS = ("LAMBDA", "VARIANT", "DIVERGENCE", "CONVENTION")
 PROBES = ("attention", "states")
-"""The models of E6 for taggers: the tagger itself with given attention, or weighted states that know of no other token."""
+"""The models that E6 trains on a tagger's attention: a tagger of the same kind, or one whose hidden state of a token knows no
+other token."""
 UNIFORM = "uniform attention"
 LAST = "attention on the last state alone"
 GUIDE = "guide: "
 BY_UNIFORM, BY_LEARNED, BY_BASE = (f"{GUIDE}{whose}" for whose in (UNIFORM, "attention learned with it", "base's attention"))
 BY_ADVERSARY = f"{GUIDE}adversary's attention"
-"""The name of a guide by an adversary begins with this; λ follows."""
+"""The beginning of the name of a control that is trained on an adversary's attention; λ follows."""
 SEEDS = 3
-"""The number of seeds if none is typed."""
+"""The default number of other seeds with which ``attest controls`` trains the base model."""
 
 
 @dataclass(frozen=True)

@@ -15,18 +15,19 @@ from attest.core.places import configs_folder
 
 Experiments = dict[str, dict[str, Any] | None]
 EXPERIMENTS = "experiments"
-"""The section of a configuration that holds them."""
+"""The section of a configuration that holds the settings of the experiments."""
 OURS = "attest.callbacks."
 NAMED = ("Experiment", "LayerExperiment")
-"""Callbacks for any experiment, whose argument ``id`` says which one."""
+"""The names of the callbacks that run any experiment; their argument ``id`` says which one."""
 ATTACKS = ("AttackedInstances", "KeyAttack", "KeyAttackMaps")
-"""Callbacks of runs under attack, which the name of an experiment does not tell from others: they are named by their class."""
+"""The names of the callbacks for runs under attack; a configuration names their class, because the experiment's id alone means
+another callback."""
 SHIPPED = {
     "softmax": {"class_path": "attest.core.attention.Softmax"},
     "sparsemax": {"class_path": "attest.core.attention.Sparsemax"},
     "entmax15": {"class_path": "attest.core.attention.Entmax15"},
 }
-"""The projections of E8 where nothing is said, as they stood in files before 2026-11-29."""
+"""The projections that E8 compares by default, as configurations before 2026-11-29 wrote them."""
 
 
 def sized(content: dict[str, Any]) -> dict[str, Any]:

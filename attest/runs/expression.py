@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd  # takes a second to import, for which a plan of runs does not wait
 
 TRUTHS, NUMBERS = "b", "biuf"
-"""Letters of numpy for kinds of columns: truth values; and all kinds that can be computed with."""
+"""NumPy's letters for the dtypes of columns: booleans; and booleans, integers and floats, with which expressions can
+compute."""
 
 LONGEST = 400
 """The most characters of an expression: more than a table needs, and too few to nest deeper than Python can read."""

@@ -33,19 +33,20 @@ INSTANCES, MAPS = CLASSES.table, "maps"
 TAGGED = TAGS.table
 """The table of the sentences of a tagger, which takes the place of ``INSTANCES``."""
 GROUPED = "group_"
-"""Columns of the table of the texts that say what the user knows of each text begin with this."""
+"""The prefix of the columns, in the table of texts, with the user's own groupings of texts, such as their source."""
 TRIAL = "trial"
-"""The section in the settings of a model that was put on trial and not trained by Attest."""
+"""The section of ``config.yaml`` that only a trial has, a test of a model that Attest has not trained."""
 NAMELESS = ("", "..")
-"""Names of paths, such as the name of ``.``, that do not name their folder."""
+"""Last parts of paths, such as that of ``.``, that are not the name of a folder; such paths are made absolute."""
 COUNTS = ("texts_read/count", "texts/count")
-"""The numbers of an experiment that stopped early: of the texts that it read, and of all texts."""
+"""The keys, after the experiment's id, of the numbers of texts that it read before it stopped early, and of all texts."""
 MADE_FROM, ATTRIBUTES = "made from", b"PANDAS_ATTRS"
 """The attribute of a table that names its origin, and the entry of a file in which pandas keeps attributes."""
 WINDOWS = os.name == "nt"
-"""On Windows, a folder can be neither opened, locked nor flushed, and nothing keeps two processes apart."""
+"""Whether the system is Windows, where a folder cannot be opened, locked or flushed, so that two processes may write into
+one."""
 UNFINISHED = "unfinished"
-"""The file that marks a folder as half written, until the folder is complete."""
+"""The name of the file that marks a folder as incomplete while its files are being written."""
 TEMPORARY = ".unfinished"
 """The end of the name of a file that is being written."""
 
@@ -77,7 +78,7 @@ class RunFolder:
         self.config = path / "config.yaml"
         self.identity = path / "run.json"
         self.base = path / "base.json"
-        """The file of a dependent run that names the run against which it was trained."""
+        """The file of a dependent run with the path and the SHA-256 of the base run's checkpoint."""
         self.data = path / "data.json"
         self.best = path / "checkpoints" / "best.ckpt"
         self.last = path / "checkpoints" / "last.ckpt"
@@ -89,7 +90,8 @@ class RunFolder:
         self.report = path / "report.html"
         self.figures = path / "figures"
         self.made_from: Callable[[], dict[str, str]] = made_by
-        """A function that returns the origin of tables and the version of Attest; see ``attest.runs.belonging``."""
+        """A function that returns what tables are made from, such as the checkpoint's digest, and the version of Attest; see
+        ``attest.runs.belonging``."""
 
     @property
     def setting(self) -> Path:

@@ -19,9 +19,10 @@ ADVERSARIAL, GUIDES, KEYS = DEPENDENT = ("adversarial", "guides", "keys")
 ROAR = "roar"
 """The folder inside a run that contains the models trained on erased texts."""
 TYPED = "typed"
-"""The entry of ``run.json`` with the words that were typed to train the run."""
+"""The entry of ``run.json`` with the choices and options that the user typed for the run."""
 DECIDES = "decides"
-"""The entry with the name of what the model decides: of ``run.json``, or of the settings of a trial."""
+"""The entry with the kind of the model's decisions, such as ``tags``: in ``run.json``, or in a trial's section of
+``config.yaml``."""
 
 
 @dataclass(frozen=True)

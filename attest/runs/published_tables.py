@@ -20,16 +20,17 @@ from attest.core.spelled import spelled
 from attest.runs.expression import parsed
 
 Place = tuple[str, str, float | None]
-"""A place in a table that contains numbers: row, corpus and, in a sweep, value."""
+"""A place in a published table that has numbers: row, corpus, and the value of the row's sweep or None."""
 EXPECTATIONS = ("less", "greater", "equal")
 AS_TYPED = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-"""The reader of YAML that keeps every scalar as text."""
+"""The YAML loader that keeps every scalar as text, so that 0.900 keeps its digits."""
 TRUTHS = {"true": True, "false": False}
 NUMBER = re.compile(r"(-?\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?")
 CHOICE, VALUE = re.compile(r"(?!FORCE|SEED|TRAINER|LOGGER)[A-Z]+|command"), re.compile(r"\w(?:[\w:+-]|\.(?!\.))*")
-"""Names and values of choices that a row may state: none says where a run lies, and none deletes a run."""
+"""Match the names and the values of choices that a row may state: none says where a run lies, and none deletes a run."""
 OPTION = re.compile(r"--data\.init_args\.\w+=.*|--(data|model\.init_args|trainer)\.[\w.]+=(-?\d[\d.e-]*|true|false|null)")
-"""Options that a row may set: which data are read, numbers and truth values; no class, no file and no place to write to."""
+"""Matches the options that a row may set: of the data any, of model and Trainer only numbers and truth values, so that a row
+names no class and no output folder."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,10 @@ class Quoted:
 
 
 CORRELATIONS, KNEE = ("pearson", "kendall"), "knee against "
-"""What a column may say of the values of a sweep; the name of another column follows ``KNEE``."""
+"""How a column may sum up a quantity over a sweep: its correlation with the sweep's values, or its value at the knee of its
+curve against another column, whose name follows."""
 SAME_SETTING, NEARLY, OTHER = "the same", "near", "another"
-"""How similar a published setting is to that of a run: near if only the pretrained word vectors differ."""
+"""How similar a published setting is to that of a run; ``NEARLY`` if only the pretrained word vectors differ."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ class Entries:
 
 
 Shape = type | UnionType | tuple["Shape", ...] | list["Shape"] | Entries
-"""A type; several shapes, one of which fits; a list with one shape for all items, or with a shape for each; or entries."""
+"""The expected form of values from JSON or YAML: a type; a tuple of forms, one of which fits; a list with one form for all
+items, or one for each; or ``Entries`` of a dictionary."""
 NUMBER: Shape = int | float | None
 TEXT: Shape = str | None
 KINDS = {str: "text", int: "a whole number", float: "a number", bool: "a truth value", list: "a list", dict: "a dictionary"}
@@ -86,7 +87,7 @@ OF_RUN = Entries(
     {**COMMON, "model": NETWORK},
     {"trainer": SECTION, "data": PART, "experiments": (Entries(others=PART), NoneType)},
 )
-"""Of the ``config.yaml`` of a trained run."""
+"""The expected form of the ``config.yaml`` of a trained run."""
 OF_TRIAL = Entries(
     {
         **COMMON,
@@ -103,7 +104,8 @@ OF_TRIAL = Entries(
         ),
     }
 )
-"""Of the ``config.yaml`` of a trial. The version of Attest is its last entry, so a file that was cut lacks it."""
+"""The expected form of the ``config.yaml`` of a trial. The version of Attest is its last entry, so a file that was cut off
+lacks it."""
 RECORD = Entries(
     needed={
         "words": [str],
@@ -114,7 +116,7 @@ RECORD = Entries(
         "fingerprints": Entries(dict.fromkeys(SPLITS, str)),
     }
 )
-"""Of the ``data.json`` from which a model reads new texts; a page needs less of it."""
+"""The expected form of a ``data.json`` from which a model can read new texts; to show a page, fewer entries are enough."""
 SHARE = Entries(known=dict.fromkeys(("value", "low", "high", "texts"), NUMBER) | {"reading": str})
 VERDICT = Entries(
     {"answer": str, "sentence": str},
@@ -179,4 +181,4 @@ SHAPES: dict[str, Shape] = {
     ),
     "trial.json": Entries({"sha256": str}),
 }
-"""The shape of each file by its name."""
+"""The expected form of each JSON file in a run folder, by the name of the file."""

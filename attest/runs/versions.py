@@ -16,7 +16,7 @@ from attest.core.version import __version__
 PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "entmax", "datasets", "wandb", "scipy", "numpy", "captum")
 NOT_INSTALLED = "not installed"
 GIT = ("git", "--no-optional-locks")
-"""The command of a git that only reads: if git is stopped, it leaves no lock behind."""
+"""The git command with which the commit is asked for; it only reads, and leaves no lock file if it is stopped."""
 
 
 def version_line() -> str:

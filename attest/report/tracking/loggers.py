@@ -25,7 +25,7 @@ from attest.runs.folder import RunFolder
 from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS, RunIdentity
 
 UNSET = "."
-"""The ``save_dir`` of a logger whose folder the user has not set."""
+"""The value of a logger's ``save_dir`` if the user has set no folder."""
 
 
 def point_loggers(
@@ -154,7 +154,7 @@ class ContinuedWriter(ExperimentWriter):
 
 
 JOBS = {ADVERSARIAL: "adversary", KEYS: "adversary", GUIDES: "guide"}
-"""The type of job of a run that depends on another, by its kind; runs of other kinds are controls."""
+"""The job type in W&B of a run that depends on a base run, by its kind; runs of other kinds have the type ``control``."""
 
 
 def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
@@ -171,9 +171,9 @@ def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
 
 
 OF_EACH = 3
-"""The number of measures of an experiment that are shown over epochs: the first in its spec."""
+"""The number of each experiment's measures, the first in its spec, that W&B draws as curves over epochs."""
 IN_EACH = "/validation/"
-"""The part between experiment and column in the name of a number that evidence logs on validation."""
+"""The middle of the name of a number that an experiment logs on validation: ``<experiment>/validation/<column>/mean``."""
 
 
 def is_headline(name: str) -> bool:

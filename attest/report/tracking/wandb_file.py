@@ -18,9 +18,10 @@ from attest.core.errors import AttestError
 from attest.runs.folder import write_atomically
 
 BLOCK, HEAD = 32768, struct.Struct("<IHB")
-"""The bytes of a block, and the head of a chunk: checksum, length, kind. The head of the file has as many bytes."""
+"""The size of a block in bytes, and the format of the header before each chunk: checksum, length, kind. The header of the file
+has as many bytes as that of a chunk."""
 WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
-"""The kinds of chunks: a whole record, or a part of one."""
+"""The kinds of chunks: a whole record, or its first, a middle or its last part."""
 STEP = "_step"
 """The key under which W&B counts the steps of a run."""
 

@@ -57,7 +57,7 @@ def log_artifacts(run: Run, found: Findings, texts: bool = True, weights: bool =
 
 
 WITH_TEXTS = (INSTANCES, TAGGED)
-"""The tables that contain texts; those of experiments contain numbers and places of words."""
+"""The tables that contain texts, which are not sent to W&B unless the user allows it; those of experiments contain none."""
 
 
 def model_artifact(wandb_id: str) -> str:
@@ -81,7 +81,8 @@ def _artifact(
 
 
 WEIGHTS = ("state_dict", "epoch", "global_step", "pytorch-lightning_version")
-"""The entries of a checkpoint that contain no words; the record of the data contains the vocabulary."""
+"""The entries of a checkpoint that are sent to W&B if texts are not: they contain no words, while others hold the
+vocabulary."""
 
 
 def _weights_of(checkpoint: Path, place: Path) -> Path:
