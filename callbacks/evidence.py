@@ -65,8 +65,8 @@ class Evidence(Callback):
     report."""
 
     experiment: ConfiguredExperiment | Callable[..., Columns] | None = None
-    """An experiment of the registry; or, as ``staticmethod``, a function of an observation, ``reads`` and ``options``; or None
-    if the class defines ``measure``."""
+    """An experiment of the registry; or a function, wrapped in ``staticmethod``, of an observation, of what ``reads`` names
+    and of options; or None if the class defines ``measure``."""
 
     reads: Sequence[str] | None = None
     """The attributes of ``Context`` that the function in ``experiment`` is given; None for those that its parameters are named
@@ -101,7 +101,7 @@ class Evidence(Callback):
         self.enabled_on_test = True
         """Whether the experiment runs on the test split; False, for example, if its table exists already."""
         self.seconds = 0.0
-        """The seconds that the last validation or test took in this process."""
+        """The seconds that the experiment took in the last validation or test, in this process."""
         self._running = RunningBatch()
         self._too_slow = False
 

@@ -29,9 +29,10 @@ class Fingerprint:
 
     rows: int
     ordered: str
-    """SHA-256, 16 hex digits, over the instances in their order."""
+    """The first 16 hexadecimal digits of a SHA-256 over all instances of the split, in their order."""
     unordered: str
-    """SHA-256, 16 hex digits, over the sorted instances."""
+    """The first 16 hexadecimal digits of a SHA-256 over the sorted instances of the split, which does not depend on their
+    order."""
 
     @classmethod
     def of(cls, table: pa.Table) -> "Fingerprint":

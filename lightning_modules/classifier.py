@@ -38,7 +38,7 @@ class Classifier(TextModule):
     """
 
     predicts = "label"
-    """What is predicted: one label for each text. It tells which kinds of adversaries and controls can be trained for such a
+    """What the model predicts: one label for each text. It decides which adversaries and controls can be trained for its
     run."""
     target = "label"
 

@@ -29,7 +29,7 @@ class Tagger(TextModule):
     """
 
     predicts = "tags"
-    """What is predicted: one tag for each token. It tells which kinds of adversaries and controls can be trained for such a
+    """What the model predicts: one tag for each token. It decides which adversaries and controls can be trained for its
     run."""
     target = "tags"
 

@@ -21,8 +21,8 @@ from attest.lightning_modules.optimisation import Optimisation, clips_scaled_gra
 from attest.models.inputs import like
 
 ROUNDING = 0.05
-"""The largest difference at which two rows with the same id count as one instance that two ranks have computed, in half
-precision; if they differ more, the id is given twice."""
+"""The largest difference between two rows with the same id that is taken for rounding in half precision on two ranks; a larger
+one means that two instances have the same id, an error."""
 
 
 class InstanceRows(Metric):

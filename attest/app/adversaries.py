@@ -30,7 +30,7 @@ from attest.runs.folder import RunFolder, read_yaml
 from attest.runs.identity import ADVERSARIAL, GUIDES
 
 DEFAULT_LAMBDA = {"label": "1e-3", "tags": "0.2"}
-"""The weight λ of an adversary's divergence if the user types none, by what the base run predicts."""
+"""The default weight λ of the divergence of attention in an adversary's loss, by what the base model predicts."""
 OVERLAYS = {"label": "adversarial", "tags": "adversarial-tagger"}
 
 
@@ -88,15 +88,16 @@ def adversary(choices: AdversaryChoices, lam: float, base: Settings) -> Dependen
 ABOUT_THE_MODEL = re.compile(
     r"(MODEL|SCORING|PROJECTION|RECIPE)=|EXPERIMENTS=(?!none$)|--model\.|--experiments\.(?!\w+=null$)"
 )
-"""Matches typed options about the base model; a model of E6 that reads words without context is trained without these options.
-``EXPERIMENTS=none`` and ``--experiments.E2=null`` are kept: they leave experiments out of both runs."""
+"""Matches options about the model, such as ``MODEL=bilstm``; they are left out when the control model that reads words without
+context (E6) is trained. ``EXPERIMENTS=none`` and ``--experiments.E2=null`` do not match."""
 GUIDE_OVERLAYS = {"label": "guide", "tags": "probe"}
 STATES_OF, STATES = (f"attest.models.networks.{each}" for each in ("TransformerTagger", "WeightedStatesTagger"))
 SIZES = ("size", "layers", "heads", "embedding_size", "dropout")
-"""The arguments that E6's WeightedStatesTagger takes over from the base run's tagger."""
+"""The constructor arguments that ``WeightedStatesTagger``, a control model without context, takes over from the base
+tagger."""
 GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
-"""The values of λ, by what the base run predicts, for which E6 trains an adversary that guides another model; used if none is
-typed."""
+"""The default weights λ of the adversaries whose attention guides other models (experiment E6), by what the base model
+predicts."""
 
 
 def require_controls(base: Settings) -> None:

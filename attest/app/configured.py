@@ -56,8 +56,8 @@ BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
 LINKED = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
 """The arguments of the model that LightningCLI takes from the DataModule; users do not type them."""
 KNOWN = (INSTANCES, MAPS, TAGGED, *EXPERIMENTS)
-"""The names of evidence that may be left out of a run: the tables of texts, attention maps and sentences, and the
-experiments."""
+"""The names of result tables that a configuration may leave out of a run: those of texts, attention maps and tagged sentences,
+and the experiments."""
 BY_PREDICTED = {CLASSES.label: CLASSES, TAGS.label: TAGS}
 """The kind of decision, by the attribute ``predicts`` of the run's LightningModule."""
 DESCRIPTION = (
@@ -92,7 +92,7 @@ class Parser(LightningArgumentParser):
 
 
 BATCHES = ("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval")
-"""Trainer options that are a number of batches, or a share of them."""
+"""Trainer options that are a number of batches (int) or a share of them (float)."""
 
 
 def write_whole_numbers(settings: Any, typed: Mapping[str, Any] | None = None) -> None:

@@ -46,7 +46,8 @@ class Base:
 
     folder: RunFolder
     settings: Settings
-    """The full configuration that the user asked for in this call, with options that concern this machine only."""
+    """The full configuration of the base run as this command was given it; settings that do not identify a run, such as the
+    device, may differ from those in its folder."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,8 @@ class DependentRun(ConfiguredRun):
         self.read = dependent.reads or base.folder
         super().__init__("fit", replace(AskedRun.of([configuration, *own]), typed=tuple(own)))
         self.own = asked_settings([argument for argument in expand([configuration, *own]) if argument != configuration])
-        """The settings that the user typed for this run alone, in addition to those of the base run and of ``dependent``; the
-        folder's name has a digest of them."""
+        """The settings that the user typed for this run alone, beyond those of its base run; a digest of them is part of the
+        folder's name."""
 
     def locate(self) -> None:
         self.settings = self.resolved(self.config)

@@ -48,7 +48,8 @@ from attest.runs.folder import (
 from attest.runs.shapes import RECORD
 
 TRIAL = "trial.json"
-"""The file in a separate evidence folder with the checkpoint's path and a hash of checkpoint, settings and version."""
+"""The name of the file, in a folder of results outside a run, with the checkpoint's path and a hash of checkpoint, settings
+and version."""
 
 
 ELSEWHERE = {

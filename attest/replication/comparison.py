@@ -26,7 +26,7 @@ HOLDS, UNTESTED, MEAN_ALONE = (
 )
 PERHAPS, PERHAPS_NOT, CONTRADICTED = "perhaps", "perhaps not", "contradicted"
 NOT_RUN, UNDEFINED = "not run", "undefined"
-"""The words for a missing number: its runs do not exist, or they exist but it is undefined or its evidence is missing."""
+"""The words for a missing number: ``NOT_RUN`` if its runs do not exist, ``UNDEFINED`` if they have no such number."""
 TOO_FEW = ("one seed: cannot say", "two seeds: cannot say")
 NUMBER_VERDICTS = (NEAR, PERHAPS_NEAR, PERHAPS_DIFFERENT, DIFFERENT, *TOO_FEW, UNDEFINED, NOT_RUN)
 CLAIM_VERDICTS = (HOLDS, UNTESTED, MEAN_ALONE, PERHAPS, PERHAPS_NOT, CONTRADICTED, *TOO_FEW, UNDEFINED, NOT_RUN)

@@ -12,7 +12,8 @@ NOT_BETTER = (
 )
 TEXTS = "texts that have such words"
 SENTENCES = "sentences in which the tag of a word needs other words"
-"""The units of which a tagger's verdict gives a share; ``TEXTS`` has those of a classifier's verdict."""
+"""What is counted in the verdict on a tagger (does attention point at the words that decide?); ``TEXTS`` is what is counted
+for a classifier."""
 SINK = "a token that gets attention whatever the text says"
 UNLABELLED = "Without labels, nobody knows whether the model has learned its task."
 STATES = (

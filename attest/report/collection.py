@@ -27,10 +27,11 @@ from attest.runs.kinds import kind_in
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 """Matches a number in the name of a run, such as the λ of an adversary: 3, 0.001, 1e-05."""
 VARIANT = re.compile(r"-[0-9a-f]{8}(?=/|$)")
-"""Matches the eight hexadecimal digits that distinguish runs of the same name; they are removed before numbers are sought."""
+"""Matches the hyphen and eight hexadecimal digits that distinguish runs of the same name; they are removed before runs are
+sorted by the numbers in their names."""
 ONE_ORDER = re.compile(r"E12/(fraction|excess)_(?!common_)")
-"""Matches the keys of E12's means over the texts that flip under one order of erasing; other orders flip other texts, so such
-means cannot be compared."""
+"""Matches the keys of E12 (erasing until the decision flips) whose means are over the texts that flip in one order of erasing;
+other orders flip other texts, so such means cannot be compared."""
 Named = TypeVar("Named")
 
 

@@ -62,7 +62,7 @@ class Baseline:
     """The test whether the model tells the classes apart better than chance; None for a tagger, or if all texts have one
     label."""
     bounds: tuple[float, float] | None = None
-    """The 95 % confidence interval of the accuracy, over texts or sentences; None for a single one."""
+    """The 95 % confidence interval of the accuracy, over texts or sentences; None if there is only one."""
 
     @property
     def of(self) -> str:
@@ -249,11 +249,11 @@ class ControlNumber:
     text: str
     """The value as the page shows it."""
     value: float | None = None
-    """The value; None if it is undefined."""
+    """The value as a number; None if it is undefined."""
 
 
 NAMES = {"uniform": "uniform attention", "seeds": "other seeds"}
-"""The names of the two controls that need training runs of their own, by kind."""
+"""The names of the two controls (comparison runs) that have to be trained, by kind."""
 
 
 class Controls:
@@ -274,8 +274,8 @@ class Controls:
         compared = self._base.folder.path / "controls" / run.folder.summary.name
         found = read_json(compared) if compared.is_file() else {}
         self.between_seeds = {key: value for key, value in found.items() if key.startswith("E5/")}
-        """The summary of E5, the distances between the base run and its runs with other seeds, by key such as ``E5/…``; empty
-        if ``attest controls`` has not compared them."""
+        """The results of experiment E5, the distances of the base run to its runs with other seeds, by summary key; empty if
+        ``attest controls`` has not compared them."""
 
     def of(self, key: str) -> list[ControlNumber]:
         """Return the known comparison numbers (controls) for one number, such as its value with uniform attention."""

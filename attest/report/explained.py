@@ -23,7 +23,7 @@ from attest.report.templating import render
 from attest.runs.folder import INSTANCES, write_text
 
 TOP = 3
-"""The number of words named under each explanation."""
+"""The number of words named under each explanation in the terminal."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Explanation:
     """An explanation of one text: one weight for each token."""
 
     key: str
-    """The experiment and the column, such as ``E1/gradient_inputs``."""
+    """The experiment's id and the column of its table that holds the weights, such as ``E1/gradient_inputs``."""
     name: str
     kind: str
     """``attention``, ``importance`` or ``adversary``: what the weights are."""
@@ -63,7 +63,7 @@ class Word:
 
     text: str
     special: bool
-    """Whether it is a token such as [CLS], which stands in every text."""
+    """Whether the word is a special token of the tokenizer, such as [CLS], which is no part of the text."""
     places: list[int]
 
 
@@ -99,9 +99,10 @@ ATTENTION = f"{INSTANCES}/attention"
 _BESIDE_ATTENTION = sorted(EXPERIMENTS.values(), key=lambda spec: spec.id != "E19")
 SHOWN = {f"{spec.id}/{weights.column}": weights for spec in _BESIDE_ATTENTION for weights in spec.weights}
 """The descriptions of the token weights that experiments store, by experiment and column, such as ``E1/gradient_inputs``;
-those of E19 come first."""
+those of E19 (which words decide?) come first."""
 WANTED = {*SHOWN, *(f"{key.split('/')[0]}/{column}" for key, weights in SHOWN.items() for column in weights.quotes)}
-"""The keys of the columns that the shown explanations and their notes need; of E19 all columns are read anyway."""
+"""The keys of the columns that the shown explanations and their notes need; of E19 (which words decide?) all columns are read
+anyway."""
 
 
 def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention") -> pd.DataFrame:

@@ -34,7 +34,7 @@ EXIT_CODES: dict[PassOrFail, int] = {"pass": 0, "fail": 1, "undecided": 2}
 VERSION = 3
 """The version of the JSON line that ``attest gate`` prints; ``configs/schemas/gate.schema.json`` describes the line."""
 VERDICT = "verdict"
-"""The key of the verdict in ``summary.json``."""
+"""The key in ``summary.json`` of the verdict: in how many texts the explanation points at the words that decide."""
 SUBJECTS = ("tokens",)
 """What a requirement such as ``tokens=yes`` can be about; ``tokens``: whether the explanation points at the words that
 decide."""

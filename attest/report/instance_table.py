@@ -26,7 +26,7 @@ EXCERPT = 90
 LEVELS = np.array([*"0123456789abcdefghijklmnopqrstuvwxyz"])
 """The characters that encode weights in the page: the i-th, from 0, means i/35 of the largest weight in the text."""
 WORDS = 3
-"""The largest number of words of a sentence whose attention is shown."""
+"""The number of words in a tagged sentence whose attention is shown: those whose tag is wrong or least probable."""
 SENTENCES = 12
 """The largest number of a tagger's sentences that are shown with tags and attention."""
 

@@ -34,7 +34,8 @@ from attest.report.controls import ControlNumber
 from attest.report.measured import Line, share, share_with_interval
 
 IMPORTANCES = {"gradient_inputs": "gradient × input", "leave_one_out_inputs": "leave-one-out"}
-"""The columns of E1's table with importance measures that are compared with attention, and their names in the page."""
+"""The columns of importance measures in the table of experiment E1 that are compared with attention, and their names in the
+page."""
 EMPTY = "–"
 
 
@@ -65,8 +66,8 @@ def _of_same_texts(instances: pd.DataFrame, importances: pd.DataFrame | None) ->
 # Is the attention right, if the corpus knows which tokens decide?
 
 RIGHT, WRONG = 0.9, 0.1
-"""The share of attention on the deciding tokens from which attention counts as right, and the share up to which it counts as
-wrong."""
+"""The share of attention on the tokens that the corpus marks as deciding from which attention counts as right, and the share
+up to which it counts as wrong."""
 ABOUT_FIRST = "Share of texts whose first-ranked token decides the label; tokens that tie for the first rank count in part."
 
 
@@ -127,9 +128,11 @@ def _part(before: str, read: pd.DataFrame, instances: pd.DataFrame) -> str:
 
 
 MOST = 0.5
-"""The share of the texts with wrong attention in which the same token must have the most weight for a sentence to name it."""
+"""Of the texts in which attention misses the deciding words, the share in which the same token must get most attention for the
+report to name it."""
 FEWEST_WRONG = 10
-"""The number of texts with wrong attention below which no such token is named."""
+"""The least number of texts in which attention misses the deciding words for the report to name a token that often comes first
+in them."""
 
 
 def sink_sentence(instances: pd.DataFrame | None, decided: pd.DataFrame | None, called: str = "attention") -> str | None:
@@ -181,7 +184,8 @@ def _without_sink(token: str, instances: pd.DataFrame, decided: pd.DataFrame, ca
 K = (1, 3, 5)
 """The numbers k for which the k tokens with the most attention are compared with the k most important tokens."""
 DRAWN = 3
-"""The number k of top tokens, one of ``K``, for which the shares are drawn."""
+"""The number k of top tokens, one of ``K``, for which the report draws the share that attention and importance have in
+common."""
 QUESTION = f"How many of attention's {DRAWN} first tokens do other readings also rank first?"
 ALIVE = 12
 """The estimated count of 8-byte numbers in memory for each token and importance measure while top tokens are compared."""
@@ -310,7 +314,7 @@ def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.
 # Which reading survives erasure best, by how much, and is that more than chance?
 
 APART = ("random", "oracle")
-"""The rankings in E15's table that are no explanations of the model: a random one, and the corpus's own marks of what
+"""The names of rankings that are no explanations of the model: a random one, and one by the corpus's own marks of what
 decides."""
 ABOUT_SURVIVAL = "Share of random token sets that the reading's first tokens beat, averaged over both ways to erase tokens."
 
@@ -407,7 +411,8 @@ SCORES = {
     "marked: IOU F1": "plausible_iou_f1",
     "marked: AUPRC": "plausible_auprc",
 }
-"""The prefix of each score's columns in E15's table, by the heading of the score in the page."""
+"""The scores of explanations in the page: the heading of each, and the prefix of its columns in the table of experiment
+E15."""
 AGREEMENT, SHARED = "τ-b with attention", f"first {FIRST} shared"
 SECONDS, RANKED_FIRST = "seconds a text", "ranked first"
 ABOUT_SCORES = (

@@ -26,7 +26,7 @@ from attest.runs.folder import write_text
 
 SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
 DISTANCES = ("jsd", "jsd_matched", "kl", "kl_mean", "tau", "tvd", "nll", "same")
-"""The columns of E7's table, which compare the attention and the predictions of a run with those of its base run."""
+"""The columns of experiment E7, which compare the attention and the predictions of an adversary with those of its base run."""
 ENDS = ("ci_low", "ci_high")
 """The endings of the columns with an interval: ``jsd/ci_low`` and ``jsd/ci_high`` are the interval of the column ``jsd``."""
 COUNTS = ("texts", "sentences")

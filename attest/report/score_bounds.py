@@ -17,7 +17,7 @@ from attest.runs.contents import RunContents
 from attest.runs.kinds import kind_in
 
 Bounds = dict[str, tuple[float, float]]
-"""The ends of the interval of each score, by its key, such as ``test/f1``."""
+"""The ends of the confidence interval of each score, by its key, such as ``test/f1``."""
 
 
 class Scored(NamedTuple):

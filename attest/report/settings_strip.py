@@ -11,7 +11,8 @@ from attest.runs.identity import identity_of
 from attest.runs.kinds import kind_in
 
 ACCURACY, RIGHT = "test/accuracy", "E19/right"
-"""The summary key of accuracy, and a key for shares of texts, which says that their intervals are cut at 0 and 1."""
+"""The summary key of accuracy; and a key of which it is known that its values lie in [0, 1], so that intervals of shares are
+cut there."""
 
 
 class Placed(NamedTuple):
@@ -19,7 +20,7 @@ class Placed(NamedTuple):
 
     value: float
     low: float | None
-    """The lower end of the interval; None if no interval is known, as is ``high``."""
+    """The lower end of the share's confidence interval; None if no interval is known, and then ``high`` is None, too."""
     high: float | None
     of: str
     """What the share was measured on: ``160 texts`` or ``3 seeds``."""
@@ -32,7 +33,8 @@ class Line(NamedTuple):
     right: Placed | None
     """The share of the texts with deciding words in which attention points at these words; None if a seed has no verdict."""
     random: Placed | None
-    """The same share for a random order of the words in place of attention; None if a seed has none."""
+    """The share of the texts with deciding words in which a random order of the words points at these words; None if a seed
+    has none."""
     accuracy: Placed | None
     published: str
     """The published accuracy of this setting with its source; empty if there is none that can be compared."""

@@ -37,10 +37,11 @@ first are kept before others."""
 NAMED = 3
 """The largest number of quoted groups of neighbouring words in a line; further groups are only counted."""
 FEW_WORDS, MUCH = 3, 0.3
-"""Preferred texts: at most so many words decide them, and make the decision at least so much more probable than none do."""
+"""The largest number of deciding words, and the least rise of the decision's probability by them, in texts that are preferred
+as examples."""
 CARRIES, FULLY = 0.8, 0.9
-"""The share of the way from no words to the deciding words that the explanation's first words must go for a wrong text to get
-a reason: the first if one of them matters by itself, the second if none does."""
+"""The part of the rise of the decision's probability, from no words to the deciding words, that the explanation's first words
+must reach for the report to say why they count as wrong: ``CARRIES`` if one of them matters by itself, else ``FULLY``."""
 GROUP, GROUPINGS = 10, 3
 """The least number of texts in a group, and the largest number of groupings that are shown."""
 VALUES = 6
@@ -61,12 +62,12 @@ class Drawn(NamedTuple):
 
     text: str
     heat: float
-    """The weight of the explanation as a share of the text's largest, in [0, 1]."""
+    """The word's weight in the explanation, as a share of the largest weight in the text, in [0, 1]."""
     first: bool
-    """Whether it is one of the words that the explanation ranks first, which the model also read alone."""
+    """Whether the word is one of those that the explanation ranks first, which the model also read alone."""
     decides: bool
     asked: bool
-    """Whether it is the word whose tag E19 explains; False for models of whole texts."""
+    """Whether the word is the one whose tag is explained; always False for models that decide about whole texts."""
 
 
 LEFT_OUT = Drawn("…", 0.0, False, False, False)

@@ -9,7 +9,7 @@ from attest.report.shown import Row, first_screen, strip_of
 BOUNDS = AXIS | {YES_FROM: f"{100 * YES_FROM:.0f}"}
 """The labels below the axis of a verdict, by share: those of ``AXIS``, and the share from which the answer is *yes*."""
 ANSWERS = {NO_BELOW / 2: "no", (NO_BELOW + YES_FROM) / 2: "in part", (YES_FROM + 1) / 2: "yes"}
-"""The answers of a verdict, by the share above which each is written: the middle of its range."""
+"""The answers of a verdict, by the share of texts at which each is written above the axis: the middle of its range."""
 
 
 class PicturedSentence(str):

@@ -132,7 +132,7 @@ class AskedRun:
 
     typed: tuple[str, ...]
     arguments: list[str]
-    """The arguments for LightningCLI: all files as one configuration, then the options."""
+    """The arguments for LightningCLI: all configuration files merged into one argument, then the typed options."""
     settings: Settings
     """The configuration that files and options describe together."""
 

@@ -19,8 +19,8 @@ CONVENTIONS = ("instances", "wiegreffe-pinter", "yang")
 whose import takes seconds."""
 ADVERSARY_WORDS = ("LAMBDA", "VARIANT", "DIVERGENCE", "CONVENTION")
 PROBES = ("attention", "states")
-"""The models that E6 trains on a tagger's attention: a tagger of the same kind, or one whose hidden state of a token knows no
-other token."""
+"""The control models that are trained on a tagger's attention (experiment E6): a tagger of the same kind, or one whose hidden
+state of a token knows no other token."""
 UNIFORM = "uniform attention"
 LAST = "attention on the last state alone"
 GUIDE = "guide: "

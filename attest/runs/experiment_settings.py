@@ -27,7 +27,8 @@ SHIPPED = {
     "sparsemax": {"class_path": "attest.core.attention.Sparsemax"},
     "entmax15": {"class_path": "attest.core.attention.Entmax15"},
 }
-"""The projections that E8 compares by default, as configurations before 2026-11-29 wrote them."""
+"""The projections with which experiment E8 replaces that of a model by default, as configurations before 2026-11-29 wrote
+them."""
 
 
 def sized(content: dict[str, Any]) -> dict[str, Any]:

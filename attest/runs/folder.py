@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 INSTANCES, MAPS = CLASSES.table, "maps"
-"""The table of the texts, to which every table of evidence can be joined by ``id``; and the table of attention maps."""
+"""The name of the table of texts, to which every experiment's table can be joined by ``id``; and of the table of attention
+maps."""
 TAGGED = TAGS.table
-"""The table of the sentences of a tagger, which takes the place of ``INSTANCES``."""
+"""The name of the table of a tagger's sentences, which takes the place of ``INSTANCES``."""
 GROUPED = "group_"
 """The prefix of the columns, in the table of texts, with the user's own groupings of texts, such as their source."""
 TRIAL = "trial"
-"""The section of ``config.yaml`` that only a trial has, a test of a model that Attest has not trained."""
+"""The section of ``config.yaml`` that marks a trial: a test of a model that Attest has not trained."""
 NAMELESS = ("", "..")
 """Last parts of paths, such as that of ``.``, that are not the name of a folder; such paths are made absolute."""
 COUNTS = ("texts_read/count", "texts/count")

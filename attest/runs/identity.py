@@ -15,9 +15,9 @@ from attest.runs.contents import RunContents
 from attest.runs.folder import TRIAL, RunFolder, write_json
 
 ADVERSARIAL, GUIDES, KEYS = DEPENDENT = ("adversarial", "guides", "keys")
-"""Kinds of runs that depend on a base, and the folders inside the base that hold them."""
+"""The kinds of runs that depend on a finished base run, and the names of the folders inside its folder that hold them."""
 ROAR = "roar"
-"""The folder inside a run that contains the models trained on erased texts."""
+"""The folder inside a run that contains the models trained on texts from which an explanation's top tokens were erased."""
 TYPED = "typed"
 """The entry of ``run.json`` with the choices and options that the user typed for the run."""
 DECIDES = "decides"

@@ -27,10 +27,11 @@ AS_TYPED = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 TRUTHS = {"true": True, "false": False}
 NUMBER = re.compile(r"(-?\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?")
 CHOICE, VALUE = re.compile(r"(?!FORCE|SEED|TRAINER|LOGGER)[A-Z]+|command"), re.compile(r"\w(?:[\w:+-]|\.(?!\.))*")
-"""Match the names and the values of choices that a row may state: none says where a run lies, and none deletes a run."""
+"""Match the names and the values of choices that a row of a published table may state: none says where a run lies, and none
+deletes a run."""
 OPTION = re.compile(r"--data\.init_args\.\w+=.*|--(data|model\.init_args|trainer)\.[\w.]+=(-?\d[\d.e-]*|true|false|null)")
-"""Matches the options that a row may set: of the data any, of model and Trainer only numbers and truth values, so that a row
-names no class and no output folder."""
+"""Matches the options that a row of a published table may set: any of the data, and numbers and truth values of model and
+Trainer; none names a class or an output folder."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Quoted:
 
 
 CORRELATIONS, KNEE = ("pearson", "kendall"), "knee against "
-"""How a column may sum up a quantity over a sweep: its correlation with the sweep's values, or its value at the knee of its
-curve against another column, whose name follows."""
+"""How a column of a published table may sum up a sweep: the correlation of a quantity with the sweep's values, or the quantity
+at the knee of its curve against the column whose name follows."""
 SAME_SETTING, NEARLY, OTHER = "the same", "near", "another"
 """How similar a published setting is to that of a run; ``NEARLY`` if only the pretrained word vectors differ."""
 

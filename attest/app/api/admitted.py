@@ -30,9 +30,9 @@ class Defendant:
     network: nn.Module
     """The network whose attention is tested."""
     case: Case
-    """The object that reads the texts and measures the decisions of models of this kind, such as taggers."""
+    """The object that reads the texts and measures the decisions, for the network's kind of task, such as tagging."""
     names: tuple[str, ...]
-    """The names of its classes or labels, in order; empty if they have numbers only."""
+    """The names of the network's classes or labels, in the order of their numbers; empty if only the numbers are known."""
     encode: Encode | None
     """Turns a text into token ids; None if batches of token ids were given."""
     words: Words | None

@@ -28,8 +28,8 @@ KEY = "explanation/{}"
 """The key of a batch for an explanation by the user, whose name replaces ``{}``; the entry is float64 ``(B, T)``."""
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 TEXTS_COMPARED = 100
-"""The number of texts that E15 samples if the user gave explanations or rationales; E15's usual 12 are too few to compare two
-explanations."""
+"""The number of texts on which experiment E15 compares explanations, if the user gave explanations or rationales; 12, its
+default, are too few to tell which of two is better."""
 HOW = (
     "For example: explanations={'shap': values}, where values has a list for each text, with one number for each token or "
     "each word"

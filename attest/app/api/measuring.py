@@ -99,7 +99,8 @@ class Fitting:
 
 HALF_A_MINUTE = 30.0
 AT_ONCE = 8
-"""The largest batch size for E19, which reads each text in hundreds of variants: small batches let the progress bar move."""
+"""The largest batch size for experiment E19 (which words decide?), which reads hundreds of variants of each text: small
+batches let the progress bar move."""
 BAR = "{desc} {percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
 GROWTH = 1.5
 """The exponent in the estimated cost of a text of T tokens, ``T ** GROWTH``: some experiments read a text once, others once
@@ -197,7 +198,8 @@ class Measuring:
         """The names of the tables that are measured in the current pass over the texts: ``first``, and ids of experiments such
         as E2."""
         self._until_decided: pd.DataFrame | None = None
-        """E19's table, read only until the verdict was certain; None if E19 is run with the other experiments."""
+        """The table of experiment E19 (which words decide?), read only until the verdict was certain; None if E19 reads its
+        whole sample."""
         self._early: dict[str, EarlyTable] = {}
         """The tables of the experiments that stopped early because their means were precise enough, by id."""
 

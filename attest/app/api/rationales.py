@@ -28,7 +28,8 @@ COLUMNS = ("rationales", "rationale", "evidences", "marks", "marked")
 KEY = "marks"
 """The key of a batch for annotators' marks, float ``(B, T, A)``: 1 at marked tokens, 0 at others, NaN without an annotator."""
 OF_TAG = {"marks": KEY, "place": "marked_token", "words": "word"}
-"""For taggers, the key of a batch that holds each field of the experiments' ``Context``, by the name of the field."""
+"""For taggers, where a batch holds annotators' marks: its keys, by the fields of the experiments' ``Context`` that are filled
+from them."""
 HOW = (
     "expected 0 or 1 for each token or each word, from one or several annotators; or spans as (start, end) or {'start_token': "
     "…, 'end_token': …}; or the text with stars around its marked words"

@@ -15,7 +15,7 @@ from attest.app.cli.main import CommandParser
 from attest.core.errors import AttestError
 
 SUFFIXES = (".md", ".markdown")
-"""The endings of the files into which ``attest card`` writes its section; other files are refused."""
+"""The endings of the files into which ``attest card`` writes a section about attention; other files are refused."""
 
 
 def main(arguments: list[str]) -> int:

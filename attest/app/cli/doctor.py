@@ -47,7 +47,7 @@ class Finding:
     what: str
     found: str
     verdict: str = "fine"
-    """``fine``; ``note``, good to know; or ``stops``, so that a run could not begin or end."""
+    """How serious the finding is: ``fine``; ``note``, good to know; or ``stops``, a run could not begin or end."""
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -32,7 +32,7 @@ class Command(NamedTuple):
     """A subcommand of ``attest``."""
 
     does: str
-    """What it does, as a line of the help."""
+    """What the subcommand does, as a line of the help."""
     words: bool = False
     """Whether the command takes choices such as ``DATA=sst`` and options of ``attest fit``; its help is then its module's
     docstring."""
@@ -70,7 +70,7 @@ FIRST_RANK = "ATTEST_FIRST_RANK_PID"
 """The environment variable in which rank 0 stores its process id, so that a rank that it starts can tell whether rank 0 still
 runs."""
 STOPPED_BY_SIGINT, STOPPED_BY_SIGPIPE, STOPPED_BY_SIGTERM = 130, 141, 143
-"""Exit codes: 128 and the number of the signal, as shells have it."""
+"""The exit codes after a signal: 128 plus the number of the signal, as in shells."""
 EXIT_CODES = {
     DONE: "done; gate: every requirement passes",
     FAILED: (
