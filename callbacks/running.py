@@ -120,8 +120,8 @@ class RunningBatch:
         self.split: EvaluatedSplit | None = None
         """The split that contains the current batch; None before the first batch."""
         self.of_transformers: OfTransformers | None = None
-        """The adapter that observes a ``transformers`` model inside the LightningModule if this has no such methods; None if
-        they are not needed."""
+        """The adapter that observes a ``transformers`` model inside the LightningModule; None as long as the LightningModule's
+        own methods are used."""
         self._batch: Any = None
         self._index = 0
         self._returned: Mapping[str, Any] = {}

@@ -76,9 +76,9 @@ class Instances:
     def __init__(self, rows: Rows, columns: "FileColumns", known: Collection[str] | None = None) -> None:
         self._rows, self._columns = rows, columns
         self.labels: list[Any] = []
-        """The label of each good row: the name of its class, or the list of its labels or tags."""
+        """The label of each accepted row: the name of its class, or the list of its labels or tags."""
         self.problems: list[tuple[str, str]] = []
-        """The place of each bad row, such as ``line 12``, and why it is bad."""
+        """The place of each refused row, such as ``line 12``, and why it is refused."""
         same: dict[str, str] = {}
         numbers = array("q")
         for number, row in enumerate(rows.of(columns.read)):
@@ -92,7 +92,7 @@ class Instances:
             numbers.append(number)
             self.labels.append(same.setdefault(label, label) if isinstance(label, str) else label)
         self.numbers = np.frombuffer(numbers, dtype=np.int64) if numbers else np.zeros(0, dtype=np.int64)
-        """The number of each good row in its source, from 0, int64 ``(N,)``."""
+        """The number of each accepted row in its source, from 0, int64 ``(N,)``."""
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -52,7 +52,7 @@ class World:
     holder: dict[str, str] = field(default_factory=dict)
     """The person who carries each thing; things that nobody carries are missing."""
     handled: dict[str, int] = field(default_factory=dict)
-    """The number of the line, from 1, in which each thing was last taken or dropped."""
+    """The number of the story's line, from 1, in which each thing was last taken or dropped."""
     stays: dict[str, list[Stay]] = field(default_factory=dict)
     """For each thing that was ever taken, the periods that it spent in one room each, in their order."""
     hidden: dict[str, str] = field(default_factory=dict)

@@ -31,7 +31,7 @@ class Attacked(NamedTuple):
     """The results of an attack on the attention keys of one batch."""
 
     observation: LayerObservation
-    """The observation of the frozen network while it reads the adversary's keys in place of its own."""
+    """The observation of the frozen network while it uses the adversary's keys in place of its own."""
     labels: Tensor
     """The labels that the attack is scored on, int64 ``(B,)``: the gold labels, or for ``opposite`` the other class."""
     distance: Tensor

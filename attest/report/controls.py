@@ -59,7 +59,7 @@ class Baseline:
     """The number of texts, or of sentences if the model is a tagger."""
     tagging: bool
     apart: Learned | None = None
-    """The test whether the model tells the classes apart better than chance; None for a tagger, or if all texts have one
+    """The test whether the model distinguishes the classes better than chance; None for a tagger, or if all texts have one
     label."""
     bounds: tuple[float, float] | None = None
     """The 95 % confidence interval of the accuracy, over texts or sentences; None if there is only one."""
@@ -262,7 +262,7 @@ class Controls:
     def __init__(self, run: RunContents, held: Baseline | None = None) -> None:
         self.run, self.summary, self.held = run, run.summary, held
         self.of_trial = TRIAL in run.settings
-        """Whether the model was trained elsewhere, so that no control of it can be trained here."""
+        """Whether the model was trained elsewhere, so that none of its controls (comparison runs) can be trained here."""
         self.is_uniform = run.settings["run"]["projection"] == "uniform"
         self._base = _base(run)
         self.uniform_run = None if self.is_uniform else _uniform_twin(self._base)

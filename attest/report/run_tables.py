@@ -20,7 +20,8 @@ LATEX = str.maketrans(
 NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?( ± \d+(\.\d+)?)?")
 """Matches a number as published, such as ``-0.35 ± 0.21``, which is no formula although it may begin with a sign."""
 FORMULA = ("=", "+", "-", "@")
-"""The first characters of a formula in a spreadsheet; an apostrophe is put before other texts that begin with one."""
+"""The characters with which a formula in a spreadsheet begins; a text that begins with one, and is no number, gets an
+apostrophe before it."""
 COLUMNS = ("setting", "measure", "mean", "std", "seeds")
 
 

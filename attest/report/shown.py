@@ -43,7 +43,7 @@ CARRIES, FULLY = 0.8, 0.9
 """The part of the rise of the decision's probability, from no words to the deciding words, that the explanation's first words
 must reach for the report to say why they count as wrong: ``CARRIES`` if one of them matters by itself, else ``FULLY``."""
 GROUP, GROUPINGS = 10, 3
-"""The least number of texts in a group, and the largest number of groupings that are shown."""
+"""The least number of texts in a group, and the largest number of ways to divide the texts into groups that are shown."""
 VALUES = 6
 """The largest number of values of a user's column that become groups; a numeric column with more values is split at its
 median."""

@@ -122,7 +122,7 @@ SCORES = {
     ),
 }
 QUESTIONS = {"test": "Is the model worth asking?"} | {spec.id: spec.question for spec in EXPERIMENTS.values()}
-"""The question of each experiment, in the order of the report; other experiments come last, under their id."""
+"""The question of each experiment, by its id, in the order of the report; experiments without a question are listed last."""
 DESCRIBED = SCORES | measures()
 """The description of every score and measure, by key, in the order of the report."""
 LABELS = {key: each.title if key in SCORES else f"{key.split('/')[0]} {each.title}" for key, each in DESCRIBED.items()}

@@ -24,8 +24,8 @@ DIGESTS = "digests"
 TRAINED_WITH = "trained_with"
 """The entry of a checkpoint with the seed, the class of the model and the settings of its network."""
 WHERE = ("sources", "files")
-"""The entries of ``data.json`` that say where the texts were read from; its digest leaves them out, because texts may be
-moved."""
+"""The entries of ``data.json`` that say where the texts were read from; the digest of the file leaves them out, because texts
+may be moved."""
 SHOWN = 12
 """The number of hexadecimal digits of a git commit that messages show and compare; the mark ``-dirty`` at its end is cut
 off."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DECIDED = ("id", "text", "length", "label", "predicted", "prediction")
 """The columns of the table of texts that say what the model decided; columns of probabilities are read, too."""
 TAGGED_AS = ("id", "length", "tokens", "tags", "predicted_tags", "max_attention")
-"""The columns of a tagger's table of sentences that say what it decided; the larger ones, attention and probabilities, are not
+"""The columns of the table of sentences that say what a tagger decided; the larger ones, attention and probabilities, are not
 read."""
 
 

@@ -49,7 +49,7 @@ one."""
 UNFINISHED = "unfinished"
 """The name of the file that marks a folder as incomplete while its files are being written."""
 TEMPORARY = ".unfinished"
-"""The end of the name of a file that is being written."""
+"""The ending of the names of temporary files and folders, which are being written or deleted."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Defendant:
     """Whether the network is a wrapper around a model from another library, whose outputs are then compared with the model's
     own."""
     windowed: "WindowedNetwork | None"
-    """The same network if it reads long texts in windows of tokens; None if it reads each text at once."""
+    """The network on trial, if it reads long texts in windows of tokens; None if it reads each text at once."""
     pipeline: Any
     """The ``transformers`` pipeline that the user gave instead of a model; None if the user gave a model."""
 

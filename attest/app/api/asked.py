@@ -17,7 +17,8 @@ from attest.core.errors import AttestError
 Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
 
 NOT_KEPT = ("experiments", "seed", "progress", "processes", "device")
-"""Arguments of ``attest.trial`` that are not recorded under ``asked``: other entries hold them, or they change no result."""
+"""Arguments of ``attest.trial`` that the entry ``asked`` of ``config.yaml`` leaves out: other entries hold them, or they
+change no result."""
 OF_TEXTS = ("labels", "background", "explanations", "rationales", "groups")
 """Arguments of ``attest.trial`` that hold data about the texts; ``config.yaml`` lists their names, but not their values."""
 

@@ -38,14 +38,14 @@ class Case:
     """
 
     measuring: ClassVar[type[Measuring]] = Measuring
-    """The class that runs the experiments on models of this case and computes their test scores."""
+    """The class that runs the experiments on models with this kind of decision and computes their test scores."""
     takes_explanations: ClassVar[bool] = True
     """Whether users may give explanations of their own, numbers for the tokens of each text."""
     takes_rationales: ClassVar[bool] = True
     row: ClassVar[str] = "id"
-    """The key in a batch of the index, int64 ``(B,)``, of the user's text that each row is about."""
+    """The key of a batch's entry, int64 ``(B,)``, with the index of the user's text that each row is about."""
     remark: ClassVar[str | None] = None
-    """A note for readers of the report on what counts as a decision of such a model; None if no note is needed."""
+    """A note for readers of the report on what counts as a decision of models of this kind; None if no note is needed."""
 
     def __init__(self, network: nn.Module) -> None:
         self.network: Any = network

@@ -35,7 +35,7 @@ from attest.runs.versions import NOT_INSTALLED, environment, installed_version
 
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
 """GiB of free disk space: below the first, which a small run writes, a folder is reported as too full; from the second on, it
-has enough for a run on IMDb with all its evidence."""
+has enough for a run on IMDb with all experiments."""
 GIB = 1 << 30
 COLOURS = {"fine": "green", "note": "yellow", "stops": "bold red"}
 
