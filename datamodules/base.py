@@ -103,7 +103,8 @@ class TextDataModule(LightningDataModule):
         self.part: Sequence[int] | None = None
         """The ids of the test texts that the next test reads, in batches of their own; None for all texts."""
         self.expected = EXPECTED.get()
-        """The record of the data of a trained model, with which these data must agree; None if there is no trained model."""
+        """The record of the data on which a trained model was trained, with which these data must agree; None if there is no
+        trained model."""
 
     def read(self) -> Corpus:
         """Read the corpus, tokenise its texts and split them."""

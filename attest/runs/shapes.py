@@ -104,8 +104,8 @@ OF_TRIAL = Entries(
         ),
     }
 )
-"""The expected form of the ``config.yaml`` of a trial. The version of Attest is its last entry, so a file that was cut off
-lacks it."""
+"""The expected form of the ``config.yaml`` of a trial, a test of a model that Attest has not trained. The version of Attest is
+its last entry, so a file that was cut off lacks it."""
 RECORD = Entries(
     needed={
         "words": [str],

@@ -27,7 +27,7 @@ from attest.datamodules.notice import say
 from attest.models.prediction import kind_of
 
 Batched = tuple[list[Batch], dict[str, float]]
-"""The batches of a trial, and the model's test scores by name; no scores if they are not known yet."""
+"""The batches on which a trial tests a model, and the model's test scores by name; no scores if they are not known yet."""
 
 
 class Case:

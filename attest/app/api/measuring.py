@@ -198,8 +198,8 @@ class Measuring:
         """The names of the tables that are measured in the current pass over the texts: ``first``, and ids of experiments such
         as E2."""
         self._until_decided: pd.DataFrame | None = None
-        """The table of experiment E19 (which words decide?) if it was read part by part until the verdict was certain; else
-        None."""
+        """The table of experiment E19 (which words decide?), which reads texts part by part until the verdict is certain; None
+        if E19 has not run."""
         self._early: dict[str, EarlyTable] = {}
         """The tables of the experiments that stopped early because their means were precise enough, by id."""
 

@@ -22,8 +22,8 @@ from attest.runs.dependent_names import take_adversaries
 from attest.runs.folder import RunFolder
 
 STAYED = 1e-3
-"""The mean JSD, in nats, between the attention of an adversary (trained to attend elsewhere) and of its base run, below which
-a warning says that it did not change."""
+"""The mean JSD, in nats, between the attention of an adversary (trained to attend elsewhere) and of its base run below which a
+warning says that the adversary's attention did not change."""
 
 
 def main(arguments: list[str]) -> int:
