@@ -50,7 +50,7 @@ class EvaluatedSplit:
         """The number of batches of all ranks together; infinity if it is not known."""
         sampler = getattr(self.loader, "batch_sampler", None)
         self.batch_size = getattr(sampler, "batch_size", None) or getattr(self.loader, "batch_size", None) or 1
-        """The largest number of instances in a batch."""
+        """The largest number of instances in a batch; 1 if the loader does not tell it."""
 
     def sampled_batches(self, instances: int) -> np.ndarray:
         """Return the indices of random batches that together contain about ``instances`` instances.

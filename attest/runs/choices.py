@@ -34,7 +34,8 @@ OF_THE_RUN = "--run."
 MOST = 1000
 """The largest number of seeds, steps or jobs that a user may ask for."""
 DECLARED_OPTION = re.compile(r"^#.*?(--[\w.]+=\{\})", re.MULTILINE)
-"""The option, in a comment of a choice's file, into which the number after the colon is filled: 1.3 of ``entmax:1.3``."""
+"""Matches, in a comment of a choice's file, the option whose ``{}`` takes the number after the colon: 1.3 of
+``entmax:1.3``."""
 CONFIG = "--config="
 CONFIG_FLAGS = ("-c", "--config")
 ORDER = ("TRAINER", "LOGGER", "DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "EXPERIMENTS")

@@ -42,7 +42,8 @@ NAMELESS = ("", "..")
 COUNTS = ("texts_read/count", "texts/count")
 """The keys, after the experiment's id, of the numbers of texts that it read before it stopped early, and of all texts."""
 MADE_FROM, ATTRIBUTES = "made from", b"PANDAS_ATTRS"
-"""The attribute of a table that names its origin, and the entry of a file in which pandas keeps attributes."""
+"""The key, in the attributes of a table, of what it was made from; and the key in a Parquet file's metadata under which pandas
+keeps attributes."""
 WINDOWS = os.name == "nt"
 """Whether the system is Windows, where a folder cannot be opened, locked or flushed, so that two processes may write into
 one."""

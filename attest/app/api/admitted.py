@@ -34,7 +34,7 @@ class Defendant:
     names: tuple[str, ...]
     """The names of the network's classes or labels, in the order of their numbers; empty if only the numbers are known."""
     encode: Encode | None
-    """Turns a text into token ids; None if batches of token ids were given."""
+    """The function that turns a text into token ids; None if batches of token ids were given."""
     words: Words | None
     """The word of each token id, for display; None if words are not known."""
     tokenizer: Any
