@@ -34,8 +34,8 @@ class Explanation:
     """The experiment's id and the column of its table that holds the weights, such as ``E1/gradient_inputs``."""
     name: str
     kind: str
-    """The kind of weights: ``attention``, ``importance`` of tokens for the prediction, or ``adversary``, attention that was
-    trained to differ."""
+    """The kind of weights: ``attention``, ``importance`` of tokens for the prediction, or ``adversary``, an attention that
+    differs while the prediction stays."""
     weights: np.ndarray
     """The weight of each token, float ``(T,)``, at least 0; NaN where undefined."""
     note: str = ""
