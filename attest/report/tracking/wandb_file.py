@@ -22,8 +22,6 @@ BLOCK, HEAD = 32768, struct.Struct("<IHB")
 has as many bytes as that of a chunk."""
 WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 """The kinds of chunks: a whole record, or its first, a middle or its last part."""
-STEP = "_step"
-"""The key under which W&B counts the steps of a run."""
 
 
 def records(path: Path) -> Iterator[Record]:
