@@ -66,7 +66,8 @@ class Verdict(NamedTuple):
     """One of ``ANSWERS``: yes, in part, no, cannot tell, or not learned."""
     share: Share | None
     """The share of right explanations, with its interval, among the texts whose words the model needs for its output; None if
-    there is no such text. If the two pools of neutral words disagree, the interval spans those of both."""
+    there is no such text. E19 fills texts with words from two pools of neutral words; if the shares measured with the two
+    disagree, the interval spans those of both."""
     random: Share | None
     """The share of texts in which a random order of the words is right, to compare ``share`` with; None if it was not
     measured."""

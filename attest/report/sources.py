@@ -94,8 +94,8 @@ class Sources:
     truth: Collection[int] = ()
     """The indices, from 0, of the sources that the answer is known to come from; empty if this is not known."""
     by_groups: bool = False
-    """Whether most falls are an approximation: sources were left out in groups, and each has an equal share of its group's
-    fall."""
+    """Whether sources were left out in groups, to save passes: the fall of the answer's log-probability without a group is
+    then shared out equally among its sources, and only the groups that matter most were divided further."""
 
     def learning_from(self, others: Sequence["Sources"]) -> "Sources":
         """Return these sources with the new explanation ``learned heads``; its head weights are learned from ``others``.

@@ -145,8 +145,8 @@ Tamper = Callable[[Sinks, LayerObservation, Tensor, Tensor], Tampering]
 """Takes the sinks that keep their weight, R observed instances, their rows in the batch and R random keys, int64 ``(R,)``
 each; returns a ``Tampering``."""
 MAPS = 6
-"""To estimate memory: how many attention maps exist at once for each one that is recorded: the clean one, the changed one,
-scores, and the integers that shuffle."""
+"""To estimate memory: as many times the bytes of a recorded attention map are taken at once, for the map, its changed copy,
+scores and the integers that shuffle (eight bytes each, so an int64 map counts as two of float32)."""
 COPIES_OF_ROW = 16
 """To estimate memory: how many numbers exist at once for each weight of the last row of attention: keys and values of all
 tokens, in one layer at a time."""
