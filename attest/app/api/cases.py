@@ -21,6 +21,7 @@ from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
 from attest.app.api.one_number import NumberMeasuring, numbers_of, scale_of
 from attest.core.errors import AttestError
 from attest.core.kinds import CHOICE, LABELS, NUMBER, SPANS, TAGS
+from attest.core.label_values import listed
 from attest.core.labels import class_numbers, doubt
 from attest.core.memory import in_evaluation_mode
 from attest.datamodules.notice import say
@@ -81,7 +82,16 @@ class Case:
             )
         known = self.truth(labels, len(read.items), names)
         batches = batches_of(items, encode, words, batch_size)
+        if known is None and self.kind in (LABELS, NUMBER) and batches[0].get("label") is not None:
+            return self._with_truth(batches, names)
         return batches if known is None else [batch | {"label": known[batch["id"]]} for batch in batches]
+
+    def _with_truth(self, batches: list[Batch], names: Sequence[str]) -> list[Batch]:
+        """Return batches whose own labels were read as those of ``labels=`` are."""
+        sizes = [len(batch["id"]) for batch in batches]
+        known = self.truth([label for batch in batches for label in listed(batch["label"])], sum(sizes), names)
+        assert known is not None
+        return [batch | {"label": own} for batch, own in zip(batches, known.split(sizes), strict=True)]
 
     def asked(self, batches: list[Batch], read: Given, encode: Encode | None) -> Batched:
         """Return the batches with what is asked about each text."""

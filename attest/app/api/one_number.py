@@ -31,8 +31,8 @@ def numbers_of(labels: Any, texts: int) -> Tensor | None:
     if labels is None:
         return None
     require_no_table("labels", labels)
-    given = labels.tolist() if hasattr(labels, "tolist") else list(labels)
     try:
+        given = labels.tolist() if hasattr(labels, "tolist") else list(labels)
         found = np.array([float(each) for each in given])
     except (TypeError, ValueError) as error:
         raise AttestError(

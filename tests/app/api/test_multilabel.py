@@ -113,6 +113,19 @@ def test_labels_beside_batches_are_refused(several, refusal):
     assert {(0, "joy", 1), (0, "fear", 1)} <= {*found.table()[["text", "asked", "label"]].itertuples(index=False)}
 
 
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        (torch.tensor([[0.7, 0.2, 0.9], [0.6, 0.1, 0.3]]), "labels that the model does not know"),
+    ],
+)
+def test_labels_of_batches_are_0_or_1_for_each_label(several, label, said):
+    """Soft labels were all cut down to 0."""
+    batch = {"token_ids": torch.tensor([[2, 5, 3], [2, 6, 3]]), "mask": torch.ones(2, 3, dtype=torch.bool), "label": label}
+    with pytest.raises(attest.AttestError, match=said):
+        attest.trial(several, [batch], {"E2": QUICK["E2"]}, progress=False)
+
+
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
 def test_many_labels_are_told_apart_in_half_precision(kind):
     """A number that went through the steps among embeddings would be rounded: bfloat16 has gaps above 256."""

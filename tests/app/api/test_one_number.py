@@ -13,6 +13,7 @@ from attest.runs.contents import RunContents
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
+from attest.app.api.one_number import numbers_of
 from attest.core.errors import AttestError
 from attest.core.kinds import NUMBER
 from attest.core.measures.numbers import number, significant
@@ -232,3 +233,17 @@ def test_an_experiment_that_says_nothing_of_numbers_is_not_asked(model, tokenize
 
 def test_its_kind_stands_in_its_settings_and_an_older_folder_shows_it(trial):
     assert (kind_in(RunContents(trial.folder)), kind_before(RunContents(trial.folder))) == (NUMBER, NUMBER)
+
+
+def test_numbers_of_batches_are_read_as_those_of_labels(model):
+    """With a number missing, correlations were silently those of the other texts."""
+    batch = {"token_ids": torch.tensor([[2, 5, 3], [2, 6, 3], [2, 7, 3]]), "mask": torch.ones(3, 3, dtype=torch.bool)}
+    asked = {"experiments": {"E2": {"permutations": 1}}, "progress": False}
+    with pytest.raises(AttestError, match="the label of text 1 is nan"):
+        attest.trial(model, [batch | {"label": torch.tensor([1.0, float("nan"), 2.0])}], **asked)
+    with pytest.raises(AttestError, match="a label is not a number"):
+        attest.trial(model, [batch | {"label": torch.tensor([[1.0], [0.5], [2.0]])}], **asked)
+    found = attest.trial(model, [batch | {"label": [1.0, 0.5, 2.0]}], **asked)
+    assert found.table()["label"].tolist() == [1.0, 0.5, 2.0]
+    with pytest.raises(AttestError, match="'int' object is not iterable"):
+        numbers_of(3, 1)
