@@ -47,6 +47,11 @@ def label_sets(labels: Any, texts: int, names: Sequence[str]) -> np.ndarray:
     single = [isinstance(cell, str | bytes) or not isinstance(cell, Iterable) for cell in given]
     if all(len(row) == len(names) and None not in row for row in whether) and _is_table(whether, single):
         return np.array(whether, dtype=bool).reshape(texts, len(names))
+    if any(len({*row}) < len(row) for row in whether) and all(None not in row for row in whether):
+        raise AttestError(
+            "some texts have lists of 0 and 1 in which a value occurs twice, as a table of labels has it, but not one value "
+            f"for each of the {len(names)} labels of the model; expected 0 or 1 for each label. {HOW}"
+        )
     if all(single) and all(len(row) == 1 and None not in row for row in whether) and not {*map(_only, rows)} <= {*names}:
         raise AttestError(
             "each text has one label, and all labels are 0 or 1, which has two meanings: the number of a label, or whether "

@@ -117,6 +117,7 @@ def test_labels_beside_batches_are_refused(several, refusal):
     ("label", "said"),
     [
         (torch.tensor([[0.7, 0.2, 0.9], [0.6, 0.1, 0.3]]), "labels that the model does not know"),
+        (torch.tensor([[1, 0], [1, 1]]), "a value occurs twice.*each of the 3 labels"),
     ],
 )
 def test_labels_of_batches_are_0_or_1_for_each_label(several, label, said):
@@ -124,6 +125,12 @@ def test_labels_of_batches_are_0_or_1_for_each_label(several, label, said):
     batch = {"token_ids": torch.tensor([[2, 5, 3], [2, 6, 3]]), "mask": torch.ones(2, 3, dtype=torch.bool), "label": label}
     with pytest.raises(attest.AttestError, match=said):
         attest.trial(several, [batch], {"E2": QUICK["E2"]}, progress=False)
+
+
+def test_a_table_for_fewer_labels_than_the_model_has_is_not_read_as_numbers_of_labels(several, tokenizer):
+    """A row 0, 0 was read as the label 0."""
+    with pytest.raises(attest.AttestError, match="a value occurs twice"):
+        attest.trial(several, TEXTS, {"E2": QUICK["E2"]}, tokenizer=tokenizer, labels=GOLD[:, :2], progress=False)
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
