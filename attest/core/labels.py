@@ -161,6 +161,23 @@ def class_names(config: Any) -> list[str]:
     return list(names_of(config.id2label[number] for number in range(config.num_labels)))
 
 
+def require_names_of(names: Sequence[str], config: Any) -> None:
+    """Refuse names of classes if they are not as many as the classes of a model, or the model has them in another order."""
+    if len(names) != config.num_labels:
+        raise AttestError(
+            f"there are {len(names)} label names for {config.num_labels} classes; expected one name for each class of the "
+            "model."
+        )
+    own = [str(config.id2label.get(number)) for number in range(config.num_labels)]
+    given, known = [*map(_plain, names)], [*map(_plain, own)]
+    if given != known and sorted(given) == sorted(known):
+        raise AttestError(
+            f"the label names are {_some(names)}, and the config.json of the model has the same names in another order: "
+            f"{_some(own)}; expected them in the order of the classes of the model. Leave label_names= (--labels) out, or "
+            "correct id2label if it is wrong."
+        )
+
+
 def require_no_table(what: str, given: Any) -> None:
     """Raise an ``AttestError`` if a DataFrame was given where a list is expected."""
     if isinstance(given, pd.DataFrame):

@@ -120,7 +120,7 @@ def read_by(
         prompt: the prompt of a language model; None for a classifier.
         texts: True for texts, which get token types if the tokenizer has them; False for batches of token ids.
     """
-    from attest.core.labels import class_names
+    from attest.core.labels import class_names, require_names_of
     from attest.models.pretrained import admitted
     from attest.models.pretrained.crossing import CrossingNetwork
     from attest.models.pretrained.heads import kind_of_model
@@ -148,6 +148,8 @@ def read_by(
     admitted.require_as_it_is(network)
     shown = reads.words if words is None and reads is not None else words
     unnamed = kind in (NUMBER, CHOICE, SPANS)
+    if label_names and not unnamed:
+        require_names_of(label_names, model.config)
     return network, encode or reads, shown, label_names or (() if unnamed else class_names(model.config))
 
 

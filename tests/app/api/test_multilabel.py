@@ -133,6 +133,18 @@ def test_a_table_for_fewer_labels_than_the_model_has_is_not_read_as_numbers_of_l
         attest.trial(several, TEXTS, {"E2": QUICK["E2"]}, tokenizer=tokenizer, labels=GOLD[:, :2], progress=False)
 
 
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["fear", "Joy", "anger"], "same names in another order: joy, anger, fear"),
+        (["joy", "anger"], "2 label names for 3 classes"),
+    ],
+)
+def test_label_names_in_another_order_than_the_model_has_them_are_refused(several, tokenizer, names, said):
+    with pytest.raises(attest.AttestError, match=said):
+        attest.trial(several, TEXTS, {"E2": QUICK["E2"]}, tokenizer=tokenizer, label_names=names, progress=False)
+
+
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
 def test_many_labels_are_told_apart_in_half_precision(kind):
     """A number that went through the steps among embeddings would be rounded: bfloat16 has gaps above 256."""
