@@ -27,7 +27,7 @@ from attest.app.api.rationales import Rationales, with_marks
 from attest.app.places import temporary_folder
 from attest.core.attention.interventions import uncompiled
 from attest.core.devices import device_named
-from attest.core.errors import AttestError
+from attest.core.errors import AttestError, said_by
 from attest.core.kinds import TAGS, Kind
 from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budget
 from attest.core.modes import as_it_is, one_at_a_time
@@ -356,14 +356,29 @@ def on_device(model: Any, device: str | torch.device | None) -> Iterator[None]:
 
 
 def _background(texts: Sequence[Any], encode: Encode | None) -> Background:
-    items = given(texts).items
+    read = given(texts)
+    items = [text["token_ids"] for text in read.items] if read.tokenized else read.items
     if encode is None and any(isinstance(text, str) for text in items):
         raise AttestError(
             "background= contains texts, and encode= was not given; expected token ids in background=, or encode=, a function "
             "that turns a text into token ids."
         )
-    encoded = (encode(text) if encode is not None and isinstance(text, str) else text for text in items)
-    return Background.of([torch.as_tensor(each, dtype=torch.int64).flatten() for each in encoded])
+    several = encoder_in(encode) is not None  # which reads pairs of texts and lists of words, too
+    encoded = [
+        encode(text) if encode is not None and (isinstance(text, str) or (several and _is_of_strings(text))) else text
+        for text in items
+    ]
+    try:
+        return Background.of([torch.as_tensor(each, dtype=torch.int64).flatten() for each in encoded])
+    except (TypeError, ValueError) as error:
+        raise AttestError(
+            f"background= contains what is neither a text nor token ids ({said_by(error)}); expected texts as in the data, or "
+            "a list of token ids for each text."
+        ) from error
+
+
+def _is_of_strings(text: Any) -> bool:
+    return isinstance(text, tuple | list) and bool(text) and all(isinstance(part, str) for part in text)
 
 
 def _asked_for(

@@ -106,3 +106,17 @@ def test_attention_within_and_between_the_texts_is_told_apart(typed, tokenizer):
 def test_pairs_without_a_way_to_read_two_texts_are_refused(model):
     with pytest.raises(AttestError, match="the texts are pairs of texts or lists of words; expected single texts"):
         attest.trial(model, PAIRS, QUICK, encode=lambda text: [5, 6], progress=False)
+
+
+def test_a_background_has_the_forms_of_the_data(typed, tokenizer):
+    asked = {"E14": {"texts": 3, "sets": 2, "extras": False}}
+
+    def resampled(background):
+        found = attest.trial(typed, PAIRS, asked, tokenizer=tokenizer, background=background, progress=False)
+        return found.table("E14")["comprehensiveness_resample"].tolist()
+
+    of_ids = resampled([tokenizer(*pair)["input_ids"] for pair in PAIRS])
+    assert resampled(PAIRS) == of_ids
+    assert resampled(tokenizer(*zip(*PAIRS, strict=True))) == of_ids
+    with pytest.raises(AttestError, match="neither a text nor token ids"):
+        resampled(["a film", None])
