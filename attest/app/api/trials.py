@@ -263,7 +263,7 @@ def _batched(defendant: Defendant, read: Given, options: Options) -> Batched:
     batches = case.batches(read, encode, defendant.words, options.batch_size, defendant.names)
     if defendant.adapted:
         foreign.require_known_ids(network, defendant.tokenizer, batches)
-        if read.batched:
+        if read.batched or encoder_in(encode) is None:  # nothing of ours has cut long texts
             require_readable(network, defendant.tokenizer, batches)
     batches = with_types(batches, network)
     if defendant.adapted:

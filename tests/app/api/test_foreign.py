@@ -439,3 +439,8 @@ def test_a_notebook_without_ipywidgets_has_a_bar_and_no_warning(model, tokenizer
         warnings.simplefilter("error")
         attest.trial(model, TEXTS, {"E2": {"permutations": 1}}, tokenizer=tokenizer, batch_size=2)
     assert "E2" in capsys.readouterr().err
+
+
+def test_texts_that_encode_makes_too_long_for_the_model_are_refused():
+    with pytest.raises(AttestError, match=r"the longest text has 70 tokens, and Bert.* reads at most 64"):
+        attest.trial(tiny("bert"), ["a film"], {"E2": {}}, encode=lambda text: [5] * 70, progress=False)
