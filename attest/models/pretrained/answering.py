@@ -77,6 +77,11 @@ class Answer:
     def log_probability(self, kept: Tensor | None = None) -> float:
         """Return the log-probability of the answer if the prompt has only its ``kept`` tokens, bool ``(T,)``."""
         prompt = self.prompt if kept is None else self.prompt[kept]
+        if not len(prompt):
+            raise AttestError(
+                "without some of its sources the prompt has no token, so there is nothing to answer; expected a prompt with "
+                "words beside the context. For example: prompt='{context}\\nAnswer:' (--prompt)"
+            )
         return float(self._of_last_rows(torch.cat([prompt, self.answer[:-1]])))
 
     @property

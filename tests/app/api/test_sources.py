@@ -13,6 +13,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 import attest
 from attest.app.cli.main import main
 from attest.experiments.sources import head_weights, random_sets, scored, sentences, shares, surrogate
+from attest.models.pretrained.answering import Answer
 from tests.models.pretrained.planted import SPAN, trained
 from tests.models.pretrained.tiny import tiny
 
@@ -292,3 +293,10 @@ def test_readings_are_scored_against_leaving_out():
     assert table["precision"].tolist() == [1, 1, 0]
     assert shares(drops).tolist() == [0, 0.8, 0.2, 0]
     assert shares(-abs(drops)).tolist() == [0, 0, 0, 0]
+
+
+def test_a_prompt_of_nothing_but_its_only_source_is_refused():
+    """A model cannot read a text without tokens."""
+    said = Answer(tiny("llama", speaks=True), torch.tensor([5, 6]), torch.tensor([7]))
+    with pytest.raises(attest.AttestError, match="the prompt has no token"):
+        said.without_each([(0, 2)])
