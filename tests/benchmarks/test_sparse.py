@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from benchmarks.sparse import PROXIES, by_seed_and_text, over_seeds, over_texts, proxies
+from benchmarks.sparse import PROXIES, OnCorpus, answer_of_all, by_seed_and_text, over_seeds, over_texts, proxies
 
 
 def test_the_interval_over_seeds_is_students():
@@ -40,3 +40,23 @@ def test_a_proxy_tells_if_its_differences_order_like_those_of_the_share():
     told = proxies(numbers, [(row, "softmax") for row in rows[1:]]).set_index("proxy")
     assert told.loc[["support", "H̃ attention"], "tau"].tolist() == pytest.approx([1, -1])
     assert told["would"].tolist() == [True, True, False, False, False, False]
+
+
+def corpus(name, shares, told):
+    """Settings beside softmax, over three seeds with a text each; the first is shown to be right in more texts."""
+    right = {row: pd.DataFrame([[share]] * 3) for row, share in shares.items()}
+    pairs = [(row, f"{row.partition(',')[0]}, softmax") for row in shares if not row.endswith("softmax")]
+    verdicts = ["holds", *["perhaps"] * (len(pairs) - 1)]
+    claims = pd.DataFrame({"left": [f"{row} · right" for row, _ in pairs], "expect": "greater", "verdict": verdicts})
+    return OnCorpus(name, claims, right, pairs, pd.DataFrame({"proxy": ["support", "flips"], "would": told}))
+
+
+def test_the_answer_names_the_networks_whose_sign_holds_on_every_corpus():
+    first = {"CNN, softmax": 0.5, "CNN, a": 0.7, "CNN, b": 0.6, "average, softmax": 0.5, "average, a": 0.6}
+    second = first | {"average, a": 0.4}
+    said = answer_of_all([corpus("sst", first, [True, True]), corpus("imdb", second, [True, False])])
+    assert "On sst and imdb, 6 settings" in said
+    assert "in more texts in 2 of them, in fewer in 0," in said
+    assert "under every sparse setting of: CNN; in fewer under every one of: no network;" in said
+    assert "corpus or projection in: average." in said
+    assert said.endswith("on each of 2 corpora: support.")
