@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -100,7 +101,8 @@ def sources(
             f"{type(model).__name__} does not continue a prompt; expected a causal language model, such as LlamaForCausalLM."
         )
     text, spans = _sources(context, units)
-    if wrong := [each for each in truth if not 0 <= each < len(spans)]:
+    truth = [*dict.fromkeys(truth)]  # a source that is named twice is one
+    if wrong := [each for each in truth if not (isinstance(each, Integral) and 0 <= each < len(spans))]:
         raise AttestError(f"truth= contains {wrong[0]}; expected indexes of sources, from 0 to {len(spans) - 1}.")
     asked, begins = _asked(prompt or (MESSAGE if chat else PROMPT), text, question)
     if chat:

@@ -140,6 +140,15 @@ def test_groups_find_the_planted_words_and_say_that_they_approximate(planted, re
         asked(planted, text, answer="good", leave_out="some")
 
 
+def test_a_source_that_is_named_twice_counts_once(planted):
+    text = planted.texts[0]
+    place = text.split().index(SPAN.split()[0])
+    once, twice = (
+        asked(planted, text, answer="good", units=words(text), truth=truth, ablations=0) for truth in ([place], [place] * 3)
+    )
+    pd.testing.assert_series_equal(twice.scores["precision"], once.scores["precision"])
+
+
 def test_heads_learn_from_other_answers_alone(planted, refusal, tmp_path):
     found = [
         asked(planted, text, answer="good", units=words(text), truth=[text.split().index(SPAN.split()[0])], ablations=0)
@@ -186,6 +195,7 @@ def test_documents_are_sources_too(planted):
         {"units": "words"},
         {"answer": ""},
         {"truth": [7]},
+        {"truth": [0.5]},
         {"ablations": -1},
         {"text": "the plot " * 40},
         {"question": "Who?"},
