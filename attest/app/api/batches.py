@@ -84,7 +84,7 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, batch_size: int) -> I
             "text.split()]"
         )
     encoder = encoder_in(encode)
-    read = [{"token_ids": encode(text)} if encoder is None else encoder.columns(text) for text in texts]
+    read = [{"token_ids": _ids_in(encode(text))} if encoder is None else encoder.columns(text) for text in texts]
     encoded = [
         {name: torch.as_tensor(column, dtype=torch.int64).flatten() for name, column in columns.items()} for columns in read
     ]
@@ -99,6 +99,20 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, batch_size: int) -> I
         if [len(words) for words in split] == batch["mask"].sum(dim=-1).tolist():
             batch["tokens"] = split
         yield batch
+
+
+def _ids_in(returned: Any) -> Tensor:
+    """Return what ``encode=`` returned for a text as token ids, int64 ``(T,)``."""
+    try:
+        found = torch.as_tensor(returned)
+    except (TypeError, ValueError, RuntimeError):
+        found = torch.tensor(torch.nan)
+    if found.is_floating_point() and found.numel():
+        raise AttestError(
+            f"encode= returned {str(returned)[:40]!r} ({type(returned).__name__}); expected token ids, a list of integers. "
+            'With a tokenizer: encode=lambda text: tokenizer(text)["input_ids"]'
+        )
+    return found.to(torch.int64).flatten()
 
 
 def text_of(identity: int, **of_tokens: Tensor) -> Batch:

@@ -269,6 +269,9 @@ BATCH = dict(zip(("id", "token_ids", "mask"), ragged_batch([3, 5]), strict=True)
         (None, ["fine", "a \ud83d film"], {"encode": encode}),
         (None, [("fine", "a \ud83d film")], {"encode": encode}),
         (None, [["a", "\ud83d"], ["fine"]], {"encode": encode}),
+        (None, TEXTS, {"encode": lambda text: [1.5, 2.0]}),
+        (None, TEXTS, {"encode": lambda text: {"input_ids": [1, 2]}}),
+        (None, TEXTS, {"encode": lambda text: None}),
     ],
 )
 def test_what_cannot_be_tried_gets_a_sentence(model, data, options, refusal):
