@@ -315,6 +315,8 @@ def _measuring(
     background = None
     if options.background is not None:
         background = _background(options.background, defendant.encode).to(device_of(defendant.network))
+        if defendant.adapted:
+            _require_known(background, defendant.network)
     decisions, labels = defendant.case.decisions(defendant.names)
     signed, seed = signs_of(batches, explanations), options.seed
     return defendant.case.measuring(
@@ -375,6 +377,15 @@ def _background(texts: Sequence[Any], encode: Encode | None) -> Background:
             f"background= contains what is neither a text nor token ids ({said_by(error)}); expected texts as in the data, or "
             "a list of token ids for each text."
         ) from error
+
+
+def _require_known(background: Background, network: Any) -> None:
+    rows, least, most = len(network.embeddings.weight), int(background.tokens.min()), int(background.tokens.max())
+    if least < 0 or most >= rows:
+        raise AttestError(
+            f"background= contains token ids from {least} to {most}; expected ids from 0 to {rows - 1}, which the embedding of "
+            "the model has."
+        )
 
 
 def _is_of_strings(text: Any) -> bool:

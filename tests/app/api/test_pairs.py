@@ -108,6 +108,11 @@ def test_pairs_without_a_way_to_read_two_texts_are_refused(model):
         attest.trial(model, PAIRS, QUICK, encode=lambda text: [5, 6], progress=False)
 
 
+def test_a_background_of_tokens_that_the_model_does_not_know_is_refused(typed, tokenizer):
+    with pytest.raises(attest.AttestError, match=r"token ids from 5 to 4000; expected ids from 0 to"):
+        attest.trial(typed, PAIRS, {"E14": {}}, tokenizer=tokenizer, background=[[5, 4000]], progress=False)
+
+
 def test_a_background_has_the_forms_of_the_data(typed, tokenizer):
     asked = {"E14": {"texts": 3, "sets": 2, "extras": False}}
 
