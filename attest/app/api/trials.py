@@ -383,8 +383,8 @@ def _require_known(background: Background, network: Any) -> None:
     rows, least, most = len(network.embeddings.weight), int(background.tokens.min()), int(background.tokens.max())
     if least < 0 or most >= rows:
         raise AttestError(
-            f"background= contains token ids from {least} to {most}; expected ids from 0 to {rows - 1}, which the embedding of "
-            "the model has."
+            f"background= contains token ids from {least} to {most}; expected ids from 0 to {rows - 1}, which the "
+            "embedding of the model has."
         )
 
 
