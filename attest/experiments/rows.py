@@ -8,6 +8,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from attest.core.measures import probabilities
 from attest.core.memory import to_numpy
 from attest.models.layers_observed import LayerObservation, mean_over_rows
 from attest.models.observation import Observation
@@ -21,12 +22,18 @@ def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[s
         explanation that replaces it; ``special``, if there are tokens that are neither ranked nor erased; and ``word``, the
         number of each token's word, if texts are in subwords.
     """
-    columns = {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(class_names)}
+    columns = {f"probability_{name}": each for name, each in zip(class_names, _of_classes(observation), strict=True)}
     if observation.spared is not None:
         columns["special"] = observation.spared
     if observation.words is not None:
         columns["word"] = observation.words
     return columns | {"max_attention": observation.explanation.amax(dim=-1), "attention": observation.explanation}
+
+
+def _of_classes(observation: Observation | LayerObservation) -> Sequence[Tensor]:
+    """Return the probability of each class, in float32 at least: of half-precision logits, as pipelines compute them."""
+    logits = observation.logits.detach()
+    return probabilities(logits.to(torch.promote_types(logits.dtype, torch.float32))).unbind(dim=-1)
 
 
 BETWEEN = ("attention_within", "attention_between")
@@ -71,7 +78,7 @@ def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str
         "max_attention": observation.largest(list(observation.attention)),
         "tags": observation.labels,
         "predicted_tags": observation.predicted,
-        **{f"probability_{name}": observation.probabilities[..., k] for k, name in enumerate(names)},
+        **{f"probability_{name}": each for name, each in zip(names, _of_classes(observation), strict=True)},
         "attention": heads.permute(0, 2, 3, 1),
     }
 
