@@ -22,7 +22,8 @@ def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[s
         explanation that replaces it; ``special``, if there are tokens that are neither ranked nor erased; and ``word``, the
         number of each token's word, if texts are in subwords.
     """
-    columns = {f"probability_{name}": each for name, each in zip(class_names, _of_classes(observation), strict=True)}
+    of_classes = _of_classes(observation)
+    columns = {f"probability_{name}": of_classes[:, k] for k, name in enumerate(class_names)}
     if observation.spared is not None:
         columns["special"] = observation.spared
     if observation.words is not None:
@@ -30,10 +31,10 @@ def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[s
     return columns | {"max_attention": observation.explanation.amax(dim=-1), "attention": observation.explanation}
 
 
-def _of_classes(observation: Observation | LayerObservation) -> Sequence[Tensor]:
+def _of_classes(observation: Observation | LayerObservation) -> Tensor:
     """Return the probability of each class, in float32 at least: of half-precision logits, as pipelines compute them."""
     logits = observation.logits.detach()
-    return probabilities(logits.to(torch.promote_types(logits.dtype, torch.float32))).unbind(dim=-1)
+    return probabilities(logits.to(torch.promote_types(logits.dtype, torch.float32)))
 
 
 BETWEEN = ("attention_within", "attention_between")
@@ -73,12 +74,12 @@ def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str
         first layer first, the second T being what is attended to.
     """
     assert observation.labels is not None
-    heads = torch.cat(list(observation.attention.values()), dim=1)
+    heads, of_tags = torch.cat(list(observation.attention.values()), dim=1), _of_classes(observation)
     return {
         "max_attention": observation.largest(list(observation.attention)),
         "tags": observation.labels,
         "predicted_tags": observation.predicted,
-        **{f"probability_{name}": each for name, each in zip(names, _of_classes(observation), strict=True)},
+        **{f"probability_{name}": of_tags[..., k] for k, name in enumerate(names)},
         "attention": heads.permute(0, 2, 3, 1),
     }
 
