@@ -417,7 +417,7 @@ def test_texts_that_were_trained_on_are_counted(tmp_path, capsys):
 def test_sentences_with_tags_that_were_trained_on_are_counted(tmp_path, capsys):
     _ = module(tmp_path, TAGGED, TAGGED[:1]).corpus
     said = capsys.readouterr().out
-    assert "1 of the 1 sentences of the test split are also in the train split" in said
+    assert "1 of the 1 sentences of the test split is also in the train split" in said
     assert said.rstrip().endswith("makes of new sentences.")
 
 

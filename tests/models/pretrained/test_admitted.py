@@ -117,7 +117,7 @@ def test_a_language_model_with_convolutions_beside_attention_is_refused(name, se
 def test_a_model_that_is_another_one_is_refused_in_a_sentence(tokenizer, name, settings, said):
     settings = {key: value for key, value in settings.items() if not (name == "minimax" and key == "head_dim")}
     with pytest.raises(AttestError, match=said):
-        tried(tiny(name, vocab_size=len(WORDS), **settings), tokenizer, label_names=["a", "b"])
+        tried(tiny(name, vocab_size=len(WORDS), **settings), tokenizer, label_names=["a", "b", "c"])
 
 
 def test_a_text_that_quotes_the_padding_is_named_where_the_model_counts_it_out(tokenizer):
