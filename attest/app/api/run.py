@@ -64,6 +64,10 @@ class Run(Outcome):
     """
 
     def __init__(self, folder: RunFolder, trusted: Sequence[str] = ()) -> None:
+        if not isinstance(folder, RunFolder):
+            raise AttestError(
+                f"a Run was made of {folder!r}; expected a folder that was looked into. Type attest.open_run({folder!r})."
+            )
         super().__init__(folder)
         self._trusted = trusted
 

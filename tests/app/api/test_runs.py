@@ -115,3 +115,8 @@ def test_a_split_of_data_that_has_changed_is_refused(small_run, tmp_path, refusa
 def test_a_split_that_is_not_there_gets_a_sentence(opened, refusal):
     with refusal():
         opened.split("dev")
+
+
+def test_a_run_is_opened_by_a_function(refusal):
+    with refusal():
+        attest.Run("runs/here")
