@@ -41,7 +41,7 @@ def race(model: Any, tokenizer: Any, texts: list[str], batch_size: int = 16) -> 
     Returns:
         What both sides cost in CPU seconds, and how far apart their numbers are, by name.
     """
-    network, encode, *_ = read_by(model, tokenizer, None, None, None)
+    network, encode = _read_by(model, tokenizer)
     stages = {name: Stage() for name in NAMES}
     for batch in batches_of(texts, encode, batch_size=batch_size):
         seen: Observation = observe(network, batch["id"], batch["token_ids"], batch["mask"])  # type: ignore[arg-type]
@@ -50,6 +50,12 @@ def race(model: Any, tokenizer: Any, texts: list[str], batch_size: int = 16) -> 
         stages[NAMES[0]].race(partial(captum.integrated_gradients, batch), ours, mask)
         stages[NAMES[1]].race(partial(captum.leave_one_out, batch), partial(_leave_one_out, seen), mask)
     return stages
+
+
+def _read_by(model: Any, tokenizer: Any) -> tuple[Any, Any]:
+    """Return the network and what encodes its texts; in evaluation mode, as in a trial: else each batch is read once more."""
+    network, encode, *_ = read_by(model, tokenizer, None, None, None)
+    return network.eval(), encode
 
 
 def _leave_one_out(observation: Observation) -> Tensor:
@@ -63,7 +69,7 @@ def seconds_a_set(model: Any, tokenizer: Any, texts: list[str]) -> tuple[float, 
     """Return the CPU seconds of ICE and of Attest for each set of tokens that is erased, or left alone."""
     from ice import ICEConfig, ICEEvaluator
 
-    network, encode, *_ = read_by(model, tokenizer, None, None, None)
+    network, encode = _read_by(model, tokenizer)
     evaluator = ICEEvaluator(model, tokenizer, ICEConfig(device="cpu", n_permutations=DRAWS))
     began = time.process_time()
     for text in texts:

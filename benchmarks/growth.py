@@ -1,12 +1,15 @@
 """Measure how the cost of evidence grows with length, layers and texts.
 
     python -m benchmarks.growth --longest 512
+    python -m benchmarks.growth --longest 4096 --texts 1 --only "leave-one-out, decoder" "gradient × input"
+    python -m benchmarks.growth --longest 4096 --texts 1 --only "which words decide"
 
-This takes three minutes; ``--longest 2048`` takes half an hour, nearly all of it for leave-one-out.
+The first takes five minutes, the second half an hour.
 
 Random Transformers of 128 numbers a token; CPU seconds of one thread. The exponent is the slope of the logarithms from the
-second size on: 1 is proportional, 2 is with the square. *Read whole* would be leave-one-out of the decoder without what
-stands before a token being reused.
+second size on: 1 is proportional, 2 is with the square. *Which words decide* is E19's search for words that decide, and
+nothing else of E19. The decision of a random network hangs on no word, so the search is told of one that hangs on three; the
+network reads whatever the search asks about.
 """
 
 import argparse
@@ -15,8 +18,13 @@ from functools import partial
 
 import numpy as np
 import torch
+from torch import Tensor
 from transformers import BertConfig, BertForSequenceClassification, LlamaConfig, LlamaForSequenceClassification
 
+from attest.experiments.deciding.filling import Game, Texts
+from attest.experiments.deciding.neutral import ROUGH, single_effects
+from attest.experiments.deciding.observed import texts_of
+from attest.experiments.deciding.search import deciding_words
 from attest.experiments.importance import gradient_times_input, predictions_without_each
 from attest.models.observation import Observation, observe
 from attest.models.pretrained.network import PretrainedNetwork
@@ -28,6 +36,8 @@ SMALL = {
     "max_position_embeddings": 4096,
 }  # fmt: skip
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
+OTHER = 2
+"""The token that stands for words that are away; no text has it."""
 LAYERS, TEXTS = (2, 4, 8), (4, 8, 16)
 
 
@@ -43,6 +53,22 @@ def observed(reads: PretrainedNetwork, texts: int, length: int) -> Observation:
     """Return the observation of random texts."""
     tokens = torch.randint(3, 1000, (texts, length))
     return observe(reads, torch.arange(texts), tokens, torch.ones_like(tokens, dtype=torch.bool))
+
+
+def which_words_decide(observation: Observation) -> Tensor:
+    """Search the words of texts that hang on their words 1, 2 and 3, counted from 0; returns bool ``(B, W)``."""
+    texts, hangs = texts_of(observation), slice(1, 4)
+
+    def read(rows: Tensor, tokens: Tensor) -> Tensor:
+        texts.read(rows, tokens)
+        there = tokens[:, hangs] == texts.tokens[rows, hangs]
+        return there.all(dim=1) * 0.6 + there.double().mean(dim=1) * 0.3
+
+    told = Texts(read, texts.ids, texts.tokens, texts.words)
+    game, everyone = Game(told, torch.tensor([OTHER]), 0), torch.ones(len(texts.ids), dtype=torch.bool)
+    falls, rises = single_effects(game, ROUGH, everyone)
+    gradient = texts.of_words(gradient_times_input(observation).double())  # as in long texts, where it saves passes
+    return deciding_words(game, [falls + rises, falls, gradient], everyone)
 
 
 def seconds(work: Callable[[Observation], object], reads: PretrainedNetwork, texts: int, length: int) -> float:
@@ -63,17 +89,26 @@ def main() -> None:
     """Print a table for each size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--longest", type=int, default=512, help="tokens of the longest texts, at most 4,096")
-    lengths = [each for each in LENGTHS if each <= parser.parse_args().longest]
+    parser.add_argument("--texts", type=int, default=2, help="of each length")
+    parser.add_argument("--only", nargs="+", help="beginnings of rows, which are read at all lengths, and nothing else is")
+    typed = parser.parse_args()
     torch.set_num_threads(1)
-    works = {"leave-one-out": predictions_without_each, "gradient × input": gradient_times_input}
-    for what, sizes in (("layers", LAYERS), ("texts", TEXTS), ("tokens", lengths)):
+    works = {
+        "leave-one-out": predictions_without_each,
+        "gradient × input": gradient_times_input,
+        "which words decide": which_words_decide,
+    }
+    lengths = [each for each in LENGTHS if each <= typed.longest]
+    for what, sizes in (("layers", LAYERS), ("texts", TEXTS), ("tokens", lengths))[2 * bool(typed.only) :]:
         rows = [["evidence", *(f"{size:,} {what}" for size in sizes), "exponent"]]
         for name, work in works.items():
             for kind in ("encoder", "decoder"):
+                if typed.only and not f"{name}, {kind}".startswith((*typed.only,)):
+                    continue
                 spent = []
                 for size in sizes:
                     layers = size if what == "layers" else 4
-                    texts = size if what == "texts" else 2 if what == "tokens" else 8
+                    texts = size if what == "texts" else typed.texts if what == "tokens" else 8
                     length = size if what == "tokens" else 96
                     spent.append(seconds(work, network(kind == "decoder", layers), texts, length))
                 rows.append([f"{name}, {kind}", *(f"{each:.2f} s" for each in spent), f"{exponent(sizes, spent):.2f}"])
