@@ -71,16 +71,24 @@ class Absent:
 
 
 def shap_values(game: Game, passes: int) -> Tensor:
-    """Return the value of each word of the only text of a game, float64 ``(1, W)``, found in at most so many passes."""
+    """Return the value of each word of the only text of a game, float64 ``(1, W)``, found in at most so many passes.
+
+    Numbers that no word has, as of special tokens, have the value 0.
+    """
     from shap.explainers import Partition
 
+    there = game.texts.there
+
     def read(present: np.ndarray) -> np.ndarray:
-        kept = torch.from_numpy(present).bool()
+        kept = there.repeat(len(present), 1)
+        kept[kept.clone()] = torch.from_numpy(present).bool().flatten()
         return game.value(torch.zeros(len(kept), dtype=torch.long), kept, fillings=1).numpy()
 
-    count = int(game.texts.there.sum())
+    count = int(there.sum())
     explained = Partition(read, Absent(count))(np.ones((1, count)), max_evals=passes, silent=True)
-    return torch.from_numpy(np.asarray(explained.values))
+    values = torch.zeros(there.shape, dtype=torch.float64)
+    values[there] = torch.from_numpy(np.asarray(explained.values)).flatten()
+    return values
 
 
 def compared(game: Game, gradient: Tensor) -> Found:
@@ -97,8 +105,8 @@ def compared(game: Game, gradient: Tensor) -> Found:
 
     (best, ours), passes = timed(search), game.passes
     values, theirs = timed(lambda: shap_values(values_of, passes))
-    size, places = int(best.sum()), places_in(game, values)
-    first = places <= torch.arange(places.shape[1]).unsqueeze(1)
+    size, there = int(best.sum()), game.texts.there
+    first = (places_in(game, values) <= torch.arange(int(there.sum())).unsqueeze(1)) & there
     decide = game.decides(torch.zeros(len(first), dtype=torch.long), first)[0]
     return Found(len(first), passes, size, int(decide.int().argmax()) + 1, bool(decide[size - 1]), (ours, theirs))
 
