@@ -1,6 +1,6 @@
 """Is sparse attention a better explanation? The page of the table ``sparse``.
 
-    mkdir -p runs && for data in sst 20news; do tar xJf docs/results/runs-sparse-$data.tar.xz -C runs; done
+    mkdir -p runs && for data in sst 20news conll2000; do tar xJf docs/results/runs-sparse-$data.tar.xz -C runs; done
     make reproduce TABLE=sparse DATA=sst SEEDS=5 RUN=0 ARGS="--results=docs/results --run.root=runs/sparse"
     python -m benchmarks.sparse --data sst --root runs   # keeps what each text says, and writes the page
     python -m benchmarks.sparse                          # writes the page from what is kept
@@ -63,9 +63,9 @@ ABOUT = (
 )
 LIMITS = (
     "Random embeddings, one recipe for each architecture, and at most 160 texts of each run are searched. Attention is asked "
-    "about words; what is right about states is [not settled](../deciding.md). The test over seeds has few degrees of "
-    "freedom, so that small differences are seldom shown. A pretrained Transformer is planned apart "
-    "(`python -m benchmarks.sparse_pretrained`)."
+    "about words, and other readings of a tagger are not asked (–); what is right about states is [not "
+    "settled](../deciding.md). The test over seeds has few degrees of freedom, so that small differences are seldom shown. A "
+    "pretrained Transformer is planned apart (`python -m benchmarks.sparse_pretrained`)."
 )
 
 
@@ -281,7 +281,9 @@ def answer_of_all(known: Sequence[OnCorpus]) -> str:
              for asked in (("greater", "holds"), ("greater", "contradicted"), ("equal", "holds"))]  # fmt: skip
     told = [{*each.told.loc[each.told["would"], "proxy"]} for each in known if each.told is not None]
     proxies = ", ".join(sorted(set.intersection(*told))) if told else ""
-    corpora, settings = " and ".join(each.data for each in known), sum(len(each.pairs) for each in known)
+    settings = sum(len(each.pairs) for each in known)
+    *others, last = (each.data for each in known)
+    corpora = f"{', '.join(others)} and {last}" if others else last
     return (
         f"On {corpora}, {settings} settings of sparse attention are compared with softmax. Attention is shown to point at the "
         f"words that decide in more texts in {holds[0]} of them, in fewer in {holds[1]}, and in as many in {holds[2]}; the "

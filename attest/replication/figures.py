@@ -176,11 +176,17 @@ def each_run(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, opt
             colour, marker = colours[choices[options["colour"]]], markers[choices[options["marker"]]]
             points = [across[seed] for seed in seeds], [up[seed] for seed in seeds]
             axes.plot(*points, color=colour, marker=marker, linestyle="none", alpha=0.8)
+        here = [row.run for row in table.rows.values() if data in row.data]
+        coloured, marked = ({run[options[key]] for run in here} for key in ("colour", "marker"))
         of_colours = [
-            Line2D([], [], color=colour, marker="o", linestyle="none", label=name) for name, colour in colours.items()
+            Line2D([], [], color=colour, marker="o", linestyle="none", label=name)
+            for name, colour in colours.items()
+            if name in coloured
         ]
         of_markers = [
-            Line2D([], [], color="grey", marker=mark, linestyle="none", label=name) for name, mark in markers.items()
+            Line2D([], [], color="grey", marker=mark, linestyle="none", label=name)
+            for name, mark in markers.items()
+            if name in marked
         ]
         axes.set(xlabel=x.name, ylabel=y.name)
         axes.set_title(str(data), fontsize=10)
