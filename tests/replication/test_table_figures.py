@@ -89,6 +89,16 @@ def test_each_run_is_a_point_in_the_colour_and_with_the_marker_of_its_choices(tm
     assert [text.get_text() for text in legend.get_texts()] == ["softmax", "sparsemax", "bilstm"]
 
 
+def test_the_legend_of_a_corpus_names_what_runs_on_it(tmp_path):
+    elsewhere = "  - {name: elsewhere, data: [imdb], run: {MODEL: cnn, PROJECTION: uniform}}\n"
+    table = parse(TABLE[: TABLE.index("  - name: swept")] + elsewhere)
+    folders = {("dense", "sst", None): {0: finished_run(tmp_path / "run", 0.8, tau=[0.1])}}
+    asked = {"x": "accuracy", "y": "τ", "colour": "PROJECTION", "marker": "MODEL"}
+    ((_, figure),) = each_run(table, pd.DataFrame(), folders, asked)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["softmax", "sparsemax", "bilstm"]
+
+
 def test_more_values_than_colours_are_refused(monkeypatch, refusal):
     monkeypatch.setattr("attest.replication.figures.CLASS_COLOURS", ("black",))
     table = parse(TABLE[: TABLE.index("  - name: swept")])
