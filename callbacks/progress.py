@@ -128,6 +128,13 @@ class EpochLines(Callback):
         shown = {name: known[name] for name in ("train/loss", self.monitor) if name in known}
         print(f"{epochs_counted(trainer)}: " + ", ".join(f"{name} {value:.4f}" for name, value in shown.items()), flush=True)
 
+    @rank_zero_only
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Say that training ends early, if it does."""
+        epochs, most = len(self.curves.epochs), trainer.max_epochs or 0
+        if trainer.should_stop and epochs < most:
+            print(f"Training ends early, after {epochs} of at most {most} epochs.", flush=True)
+
 
 def show_running(trainer: Trainer, identity: str, all_of_them: Sequence[str]) -> None:
     """Show the running experiment in the trainer's progress bar, if the bar is an ``EvidenceProgress``."""

@@ -123,7 +123,10 @@ def maps_of(row: Mapping[str, Any]) -> dict[str, list[np.ndarray]]:
 
 
 def _stopped_early(found: Findings) -> dict[str, int] | None:
-    """Return after how many epochs without a better one training stopped, and the most that it might take; None if not so."""
+    """Return after how many epochs without a better one training stopped, and the most that it might take; None if not so.
+
+    Where training stopped because its last epoch reached a ``stopping_threshold``, the number of such epochs is 0.
+    """
     if "best/epoch" not in found.summary or not found.curves:
         return None
     run, trainer = found.settings.get("run") or {}, found.settings.get("trainer") or {}
@@ -133,6 +136,9 @@ def _stopped_early(found: Findings) -> dict[str, int] | None:
     patience = next((each for each in (run.get("patience"), *theirs) if each is not None), None)
     epochs, most = len(found.curves), trainer.get("max_epochs") or -1
     waited = epochs - 1 - int(found.summary["best/epoch"])
+    goals = [each for each in options if each.get("mode") == "max" and each.get("stopping_threshold") is not None]
+    if 0 < epochs < most and any(found.curves[-1].get(each["monitor"], 0) > each["stopping_threshold"] for each in goals):
+        return {"patience": 0, "most": most}
     if patience is None or waited < max(patience, 1) or 0 < most <= epochs:
         return None
     return {"patience": waited, "most": max(most, 0)}
