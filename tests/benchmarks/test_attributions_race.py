@@ -1,10 +1,5 @@
 """The race is fair: captum and Attest give the same numbers."""
 
-import pytest
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-pytest.importorskip("captum", reason="needs captum, of the extra dev")
-
 from benchmarks.attributions import NAMES, race
 from tests.models.pretrained.tiny import TEXTS
 

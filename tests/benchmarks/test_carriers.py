@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from benchmarks.carriers import Encoder, decoder, facts, of_decoder, of_encoder, of_sources, spoken, tokenizer
 

@@ -5,9 +5,6 @@ from itertools import product
 
 import pytest
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-pytest.importorskip("peft", reason="needs the extra transformers")
-
 from benchmarks import matrix
 from benchmarks.matrix import ARCHITECTURES, AXES, PAGE, Cell, alone, outcome, page, paired
 

@@ -5,9 +5,6 @@ from copy import deepcopy
 import pandas as pd
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from pytorch_lightning import LightningModule
 from torch.utils.data import DataLoader
 from transformers import DataCollatorForTokenClassification, DataCollatorWithPadding

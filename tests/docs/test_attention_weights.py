@@ -4,9 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import torch
 
 PAGE = Path(__file__).parents[2] / "docs" / "attention-weights.md"

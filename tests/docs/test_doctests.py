@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 
 ROOT = Path(__file__).parents[2]

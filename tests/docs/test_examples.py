@@ -121,7 +121,6 @@ def test_the_script_trains_a_model_and_leaves_its_report(tmp_path, monkeypatch, 
 
 
 def test_a_transformer_is_fine_tuned_and_can_be_put_on_trial(tmp_path):
-    pytest.importorskip("transformers", reason="needs the extra transformers")
     from transformers import BertTokenizerFast
 
     from attest.models.pretrained.loading import load

@@ -143,7 +143,6 @@ def test_pages_quote_what_make_demo_and_make_train_say():
 @pytest.mark.whole("a trial of a model")
 def test_the_python_of_readme_runs():
     """With the model and the texts of the demo in the place of one's own."""
-    pytest.importorskip("transformers", reason="needs the extra transformers")
     (code,) = re.findall(
         r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
     )
@@ -191,8 +190,6 @@ def test_every_page_stands_in_the_navigation():
 
 @pytest.mark.whole("a generated book")
 def test_the_site_is_built_without_a_warning_and_asks_nobody(tmp_path):
-    pytest.importorskip("mkdocs", reason="needs the extra docs")
-    pytest.importorskip("mkdocstrings", reason="needs the extra docs")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
     built = subprocess.run(command, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr

@@ -8,10 +8,8 @@ import wandb
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.tracking.loggers import is_headline
 from attest.runs.folder import RunFolder, read_json, write_json
-from tests.report.tracking.test_wandb import history, records, summary_of
-
-pytest.importorskip("wandb_workspaces", reason="needs the extra dashboard")
 from examples.wandb_workspace import LAMBDA, PROJECTION, Panel, Template, dashboard, logged, main, template, workspace
+from tests.report.tracking.test_wandb import history, records, summary_of
 
 
 @pytest.fixture

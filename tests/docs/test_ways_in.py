@@ -4,13 +4,9 @@ import re
 import shlex
 from pathlib import Path
 
+import datasets
 import pandas as pd
 import pytest
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-pytest.importorskip("accelerate", reason="the Trainer of transformers needs it")
-
-import datasets
 import transformers
 from torch import nn
 

@@ -7,8 +7,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from attest.app.cli.main import main
 from tests.models.pretrained.tiny import TEXTS
 

@@ -9,8 +9,6 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy, kendalltau
 from torch import nn
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from attest.core.attention.interventions import recorded
 from attest.experiments import feature_importance, importance_entropy, observe, sink
 from attest.experiments.layers import identifiability, layer_identifiability, observe_layers

@@ -111,14 +111,15 @@ def test_every_model_under_every_projection_overfits_32_texts(model, projection)
 
 @pytest.mark.parametrize("model", STARTED_ELSEWHERE)
 def test_models_that_were_pretrained_overfit_32_texts(model, tmp_path):
-    transformers = pytest.importorskip("transformers", reason="needs the extra transformers")
+    from transformers import BertPreTrainedModel
+
     from tests.models.pretrained.tiny import SPECIAL, pretrained_folder
 
     letters = 2 * 26 + len(SPECIAL)
     base = pretrained_folder(tmp_path, [f"w{number}" for number in range(256 - letters)])
     torch.manual_seed(0)
     module = build(from_data(model), str(base), MODEL=model)
-    assert isinstance(module.network.model, transformers.BertPreTrainedModel)
+    assert isinstance(module.network.model, BertPreTrainedModel)
     require_learning(model, module)
 
 

@@ -6,8 +6,6 @@ import re
 import jsonschema
 import pytest
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.report.summary import SCHEMA, VERSION
 from tests.models.pretrained.tiny import TEXTS

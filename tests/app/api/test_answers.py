@@ -4,17 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-
-from attest.runs.contents import RunContents
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from transformers import AutoModelForQuestionAnswering
 
 import attest
 from attest.app.cli.main import main
 from attest.core.errors import AttestError
 from attest.core.kinds import SPANS
+from attest.runs.contents import RunContents
 from attest.runs.kinds import kind_before, kind_in
 from tests.app.api.test_choices import made
 from tests.models.pretrained.tiny import TEXTS

@@ -9,13 +9,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from attest.report.findings import Findings
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.app.api.asked import Options, written
 from attest.report.card import section
+from attest.report.findings import Findings
 from attest.runs.folder import TRIAL
 from tests.models.pretrained.test_prompted import ANSWERS, TEMPLATE, speaking_tokenizer
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny

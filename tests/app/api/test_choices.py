@@ -3,11 +3,6 @@
 import numpy as np
 import pytest
 import torch
-
-from attest.runs.contents import RunContents
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from transformers import AutoConfig, AutoModelForMultipleChoice
 
 import attest
@@ -17,6 +12,7 @@ from attest.core.errors import AttestError
 from attest.core.kinds import CHOICE, CLASSES
 from attest.models.pretrained.network import Choices, PretrainedNetwork
 from attest.models.pretrained.texts import Encoder
+from attest.runs.contents import RunContents
 from attest.runs.kinds import kind_before, kind_in
 from tests.models.pretrained.tiny import ENCODERS, SMALL, TEXTS, WORDS
 

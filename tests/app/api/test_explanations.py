@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.app.api.batches import batches_of
 from attest.app.api.explanations import KEY, with_explanations

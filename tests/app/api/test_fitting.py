@@ -10,8 +10,6 @@ import pandas as pd
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.app.api.outcome import Outcome
 from attest.evidence import Engine

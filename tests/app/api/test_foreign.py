@@ -12,8 +12,6 @@ import pytest
 import torch
 from scipy.stats import entropy
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.app.api.measuring import Measuring
 from attest.core.errors import AttestError

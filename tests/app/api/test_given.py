@@ -4,9 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Sequence, Value
 
 import attest

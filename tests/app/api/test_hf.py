@@ -10,10 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-pytest.importorskip("accelerate", reason="the Trainer of transformers needs it")
-
 from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
 
 import attest

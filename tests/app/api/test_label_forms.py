@@ -9,9 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from datasets import Dataset
 from torch.utils.data import DataLoader, Subset
 

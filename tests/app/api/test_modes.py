@@ -3,14 +3,10 @@
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import accelerate
 import pandas as pd
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-pytest.importorskip("accelerate", reason="casts the calls of a model to half precision")
-
-import accelerate
 
 import attest
 from attest.core.modes import ORIGINAL, as_it_is

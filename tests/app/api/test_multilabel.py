@@ -5,13 +5,10 @@ import pytest
 import torch
 from sklearn.metrics import f1_score
 
-from attest.runs.contents import RunContents
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.core import kinds
 from attest.models.pretrained.network import PretrainedNetwork
+from attest.runs.contents import RunContents
 from attest.runs.kinds import kind_before, kind_in
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 

@@ -8,16 +8,13 @@ import pytest
 import torch
 from scipy import stats
 
-from attest.runs.contents import RunContents
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.app.api.one_number import numbers_of
 from attest.core.errors import AttestError
 from attest.core.kinds import NUMBER
 from attest.core.measures.numbers import number, significant
 from attest.experiments.registry import EXPERIMENTS
+from attest.runs.contents import RunContents
 from attest.runs.kinds import kind_before, kind_in
 from tests.conftest import without_numbers
 from tests.docs.test_evidence_columns import IDENTITY

@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.app.api.foreign import read_by
 from attest.core.errors import AttestError

@@ -1,9 +1,6 @@
 """A pipeline on trial: it is its model, and a setting that makes other scores of them is refused by its name."""
 
 import pytest
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import torch
 from transformers import BertTokenizerFast, TextClassificationPipeline, pipeline
 

@@ -6,8 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.app.api.batches import batches_of
 from attest.app.api.foreign import with_words

@@ -8,8 +8,6 @@ import pandas as pd
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.app.cli.main import main
 from attest.experiments.sources import head_weights, random_sets, scored, sentences, shares, surrogate

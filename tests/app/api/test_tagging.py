@@ -7,14 +7,11 @@ import pandas as pd
 import pytest
 import torch
 
-from attest.runs.contents import RunContents
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.app.cli.main import main
 from attest.core.kinds import TAGS as OF_WORDS
 from attest.experiments.sampling import sample_of_ids
+from attest.runs.contents import RunContents
 from attest.runs.folder import RunFolder
 from attest.runs.kinds import kind_before, kind_in
 from tests.models.pretrained.tiny import WORDS, batch, tiny

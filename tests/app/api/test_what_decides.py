@@ -6,9 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from transformers import AutoModelForMultipleChoice, AutoModelForQuestionAnswering, AutoModelForTokenClassification
 
 import attest

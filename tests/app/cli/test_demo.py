@@ -13,7 +13,6 @@ pytestmark = pytest.mark.whole("a whole demo")
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    pytest.importorskip("transformers", reason="needs the extra transformers")
     out = tmp_path_factory.mktemp("demo") / "out"
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(socket.socket, "connect", _refused)

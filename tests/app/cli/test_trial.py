@@ -11,9 +11,6 @@ import pandas as pd
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
-
 import attest
 from attest.app.cli.main import main
 from attest.app.trial_folder import default_folder

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest.app
 from attest.app.cli.main import main
 from attest.core.errors import AttestError

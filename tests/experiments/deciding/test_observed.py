@@ -6,12 +6,9 @@ import torch
 from attest.core.errors import AttestError
 from attest.experiments import observe
 from attest.experiments.deciding import Game, deciding_words, neutral_words, pointing, texts_of
-from tests.experiments.networks import observation_of, pooling_classifier
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.prompted import PromptedNetwork
+from tests.experiments.networks import observation_of, pooling_classifier
 from tests.models.pretrained.planted import ANSWERS, BEFORE, TEMPLATE, WORDS, trained
 from tests.models.pretrained.tiny import batch, tiny
 

@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from attest.core.attention import Softmax, Sparsemax
 from attest.core.attention.interventions import recorded
 from attest.experiments.layers import activation_swap, observe_layers, permutation, tampering

@@ -4,9 +4,6 @@ from functools import partial
 
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from scipy.stats import kendalltau
 
 import attest

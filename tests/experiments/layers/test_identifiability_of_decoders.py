@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from attest.core.attention.interventions import recorded
 from attest.core.measures import kendall_tau_b
 from attest.experiments.layers import identifiability, layer_identifiability, observe_layers

@@ -5,8 +5,6 @@ import math
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.core.attention.interventions import Intervention, attending, intervene
 from attest.core.errors import AttestError

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from captum.attr import LayerIntegratedGradients
 from torch import nn
 
 from attest.core.attention import Sparsemax
@@ -48,7 +49,7 @@ def padding_is_zero(network):
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize("network", [pooling_classifier, lambda outputs: transformer(outputs=outputs)])
 def test_integrated_gradients_are_those_of_captum(network, outputs):
-    captum = pytest.importorskip("captum.attr")
+
     bare, lookup = padding_is_zero(network(outputs))
     observation = observation_of(bare, [6, 9, 4])
 
@@ -56,7 +57,7 @@ def test_integrated_gradients_are_those_of_captum(network, outputs):
         logits = bare(tokens, mask)
         return torch.cat([1 - logits.sigmoid(), logits.sigmoid()], -1) if outputs == 1 else logits.softmax(-1)
 
-    attributions = captum.LayerIntegratedGradients(forward, lookup).attribute(
+    attributions = LayerIntegratedGradients(forward, lookup).attribute(
         observation.tokens,
         baselines=torch.zeros_like(observation.tokens),  # the embedding of padding is 0
         target=observation.predicted,

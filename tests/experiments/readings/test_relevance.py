@@ -6,8 +6,6 @@ import torch
 from torch import nn
 from torch.nn.functional import silu
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from attest.experiments import observe
 from attest.experiments.readings import reading_of
 from attest.experiments.readings.formulas import gates_held, relevance_gap

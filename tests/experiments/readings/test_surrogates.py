@@ -7,9 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("captum", reason="needs captum, of the extra dev")
-pytest.importorskip("sklearn", reason="captum fits with scikit-learn")
-
 from attest.experiments import observe
 from attest.experiments.erasure.operators import mask_tokens
 from attest.experiments.readings import reading_of, readings_of, suited_readings

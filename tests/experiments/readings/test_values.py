@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from attest.experiments import observe
 from attest.experiments.readings import reading_of, suited_readings
 from attest.experiments.readings.values import _norms_after

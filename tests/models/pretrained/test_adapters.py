@@ -4,14 +4,10 @@ import json
 import sys
 import warnings
 
+import peft
 import pytest
 import torch
 from torch import nn
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-pytest.importorskip("peft", reason="needs the extra transformers")
-
-import peft
 from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoModelForTokenClassification
 
 import attest

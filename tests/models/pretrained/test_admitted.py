@@ -4,9 +4,6 @@ import json
 
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from transformers import PreTrainedTokenizerFast
 
 import attest

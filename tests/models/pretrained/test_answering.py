@@ -2,9 +2,6 @@
 
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from transformers.cache_utils import DynamicCache
 from transformers.models.gpt2 import modeling_gpt2
 from transformers.models.llama import modeling_llama

@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from attest.core.attention import Sparsemax
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded
 from attest.core.errors import AttestError

@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from attest.core.attention import Sparsemax
 from attest.core.attention.interventions import Intervention, intervene, recorded
 from attest.experiments.activation_swap import SHIPPED

@@ -2,9 +2,6 @@
 
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 from transformers.modeling_outputs import BaseModelOutput
 

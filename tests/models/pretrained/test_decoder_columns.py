@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.sink import WITHOUT

@@ -3,9 +3,6 @@
 import entmax
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from transformers import AutoTokenizer
 
 from attest.core.attention import Entmax, Sparsemax

@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from attest.core.attention import Softmax
 from attest.core.attention.interventions import Intervention, intervene, recorded
 from attest.core.errors import AttestError

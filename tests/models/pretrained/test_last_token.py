@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from attest.core.attention import Sparsemax
 from attest.core.attention.interventions import Intervention, intervene
 from attest.models.pretrained.calls import last_real

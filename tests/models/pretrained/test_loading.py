@@ -4,9 +4,6 @@ import json
 import re
 
 import pytest
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification
 from transformers.utils import logging

@@ -3,9 +3,6 @@
 import pytest
 import torch
 from torch import nn
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from transformers import BertConfig, BertForSequenceClassification, BertForTokenClassification
 
 from attest.experiments import observe

@@ -4,9 +4,6 @@ from copy import deepcopy
 
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from tokenizers.processors import TemplateProcessing
 
 import attest

@@ -1,9 +1,6 @@
 """Tokens are shown as text, whatever a tokenizer spells them with."""
 
 import pytest
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 

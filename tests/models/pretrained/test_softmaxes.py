@@ -4,9 +4,6 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 import attest

@@ -2,9 +2,6 @@
 
 import pytest
 import torch
-
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from transformers import BertTokenizerFast
 
 import attest

@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 from attest.core.attention.interventions import Intervention, intervene, recorded
 from attest.experiments.erasure import about_one_token, operators
 from attest.experiments.erasure.operators import attention, delete, mask_tokens

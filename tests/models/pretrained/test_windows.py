@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("transformers", reason="needs the extra transformers")
-
 import attest
 from attest.app.api.foreign import read_by
 from attest.core.attention.interventions import Intervention, intervene
