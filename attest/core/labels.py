@@ -161,13 +161,17 @@ def class_names(config: Any) -> list[str]:
     return list(names_of(config.id2label[number] for number in range(config.num_labels)))
 
 
+def require_a_name_each(names: Sequence[str], classes: int) -> None:
+    """Refuse names of classes if they are not as many as the classes of a model."""
+    if len(names) != classes:
+        raise AttestError(
+            f"there are {len(names)} label names for {classes} classes; expected one name for each class of the model."
+        )
+
+
 def require_names_of(names: Sequence[str], config: Any) -> None:
     """Refuse names of classes if they are not as many as the classes of a model, or the model has them in another order."""
-    if len(names) != config.num_labels:
-        raise AttestError(
-            f"there are {len(names)} label names for {config.num_labels} classes; expected one name for each class of the "
-            "model."
-        )
+    require_a_name_each(names, config.num_labels)
     own = [str(config.id2label.get(number)) for number in range(config.num_labels)]
     given, known = [*map(_plain, names)], [*map(_plain, own)]
     if given != known and sorted(given) == sorted(known):

@@ -1,5 +1,6 @@
 """The base of every experiment: the right batches, one row an instance."""
 
+import inspect
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,8 +8,9 @@ import pandas as pd
 import pytest
 from pytorch_lightning.trainer.states import TrainerFn
 
-from attest.callbacks import AttentionPermutation, Erasure, SingleErasure
+from attest.callbacks import AttentionPermutation, Erasure, Experiment, FeatureImportance, SingleErasure
 from attest.callbacks.evidence import Evidence, each_once
+from attest.callbacks.experiment import Explaining
 from attest.callbacks.running import EvaluatedSplit
 
 
@@ -36,6 +38,19 @@ def part_of(ranks: int, batches: int, instances: int) -> list[int]:
         places = map(split.number_among_ranks, range(len(range(rank, batches, ranks))))
         chosen += [place for place in places if place in split.sampled_batches(instances)]
     return sorted(chosen)
+
+
+@pytest.mark.parametrize(
+    ("callback", "base", "name"),
+    [
+        (Experiment, Evidence, "every_n_epochs"),
+        (Experiment, Evidence, "validation_instances"),
+        (FeatureImportance, Explaining, "explanation"),
+    ],
+)
+def test_a_default_that_a_signature_repeats_is_that_of_its_base(callback, base, name):
+    repeated, stated = (inspect.signature(each).parameters[name].default for each in (callback, base))
+    assert repeated == stated
 
 
 def test_a_part_does_not_depend_on_the_number_of_ranks():

@@ -4,7 +4,9 @@ import pytest
 import yaml
 
 from attest.core.errors import AttestError
+from attest.core.kinds import TAGS
 from attest.core.places import configs_folder
+from attest.experiments.registry import askable
 from attest.runs.asked import AskedRun
 from attest.runs.belonging import digests_of, outdated_tables
 from attest.runs.experiment_settings import sized, spelled_plainly
@@ -93,6 +95,33 @@ def test_a_choice_without_a_list_has_all_experiments_of_its_place(place):
     assert asked == {name: rows[place] for name, rows in sizes.items() if place in rows}
     assert {"E2", "E3", "E19"} < asked.keys()
     assert ("E11" in asked) == (place == "pooled"), "it has no row elsewhere"
+
+
+OF_PLACE = {
+    "pooled": askable(),
+    "layers": askable(inside=True),
+    "layers-tagger": askable(inside=True, kind=TAGS),
+    "pretrained": askable(inside=True),
+    "pretrained-tagger": askable(inside=True, kind=TAGS),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "places", "settings"),
+    [
+        ("E3", ["pooled"], ["restarts", "steps"]),
+        ("E10", ["pooled"], ["texts", "positions"]),
+        ("E12", ["pooled"], ["draws"]),
+        ("E14", [*OF_PLACE], ["sets"]),
+        ("E15", ["pooled", "layers", "pretrained"], ["sets"]),
+    ],
+)
+def test_what_the_table_repeats_is_the_default_of_the_function(name, places, settings):
+    """The configurations of runs hold these settings, so the table goes on saying them."""
+    rows = yaml.safe_load((configs_folder() / "sizes.yaml").read_text())[name]
+    for place in places:
+        defaults = OF_PLACE[place][name].defaults
+        assert {each: rows[place][each] for each in settings} == {each: defaults[each] for each in settings}
 
 
 def test_a_small_and_a_pretrained_transformer_have_the_same_experiments_in_other_sizes():

@@ -27,7 +27,7 @@ from attest.core.attention.interventions import attending
 from attest.core.errors import AttestError, said_by
 from attest.core.kinds import SPANS
 from attest.core.labels import UNLABELLED as NO_TAG
-from attest.core.labels import class_numbers, doubt, of_batch
+from attest.core.labels import class_numbers, doubt, of_batch, require_a_name_each
 from attest.core.measures import summarise
 from attest.core.measures.chunks import chunk_counts, f1_of_counts, has_chunks, of_scheme, token_counts
 from attest.core.measures.numbers import percent
@@ -414,11 +414,7 @@ class Measuring:
 
     def _require_names(self, classes: int) -> None:
         self.label_names = self.label_names or tuple(map(str, range(classes)))
-        if len(self.label_names) != classes:
-            raise AttestError(
-                f"there are {len(self.label_names)} label names for {classes} classes; expected one name for each class of "
-                "the model."
-            )
+        require_a_name_each(self.label_names, classes)
 
     def _layers(self, observation: Observation) -> LayerObservation | None:
         """Return the observed attention of the network's layers; None if the network pools by attention."""
