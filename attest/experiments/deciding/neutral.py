@@ -99,8 +99,9 @@ def neutral_words(texts: Texts, probabilities: Tensor, seed: int) -> tuple[Neutr
     """Find the words of a corpus that move its model least.
 
     A token is neutral if its occurrence moves the prediction little, and so do the occurrences of the same token in the mean.
-    The quarter of all tokens that move it least is the pool; of long texts a few random words are measured. If half of
-    the long texts then need no words, because such words together speak for one of two classes, the pool is ``undecided``.
+    The quarter of all tokens that move it least is the pool; of long texts a few random words are measured. If at least half
+    of all texts are long, and at least half of all texts then need no words, because such words together speak for one of two
+    classes, the pool is ``undecided``.
 
     Args:
         texts: a sample of the corpus.
