@@ -5,8 +5,7 @@
 
 The device is the fake one of ``tests.fake_device``, so no accelerator is needed. *Launches* are all kernels; *fused* counts
 each pass through a recurrent layer as one, as cuDNN computes it where no gradient is asked for. The networks are those of
-``tests.experiments.test_on_a_device``; the settings are those of the experiments, unless ``--small`` takes those of that
-test.
+``tests.experiments.on_a_device``; the settings are those of the experiments, unless ``--small`` takes those of the tests.
 """
 
 import argparse
@@ -15,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from attest.report.run_tables import markdown_table
-from tests.experiments.test_on_a_device import KINDS, SETTINGS, observed
+from tests.experiments.on_a_device import KINDS, SETTINGS, observed
 from tests.fake_device import DEVICE, FakeDevice, fake_device
 
 HEAD = ["experiment", "launches", "fused", "reads", "uploads"]

@@ -11,10 +11,9 @@ through such a layer, forwards or backwards, as one. It is too little in turn wh
 gradients in evaluation mode (``observe``, gradients): there an accelerator launches some kernels for each token.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -23,14 +22,10 @@ import yaml
 from torch import nn
 
 import attest
-from attest.core import kinds
-from attest.experiments.erasure import Background
-from attest.experiments.layers import LayerObservation, head_means, observe_layers, read_from_layers
-from attest.experiments.registry import OF_TAGS, ConfiguredExperiment, Context, askable
-from attest.models.inputs import Inputs
-from attest.models.networks import TransformerClassifier, TransformerTagger
-from attest.models.observation import Observation, observe
-from tests.experiments.networks import VOCABULARY, DeepDecoder, pooling_classifier, ragged_batch
+from attest.core.kinds import TAGS
+from attest.experiments.registry import INSIDE, OF_TAGS, askable
+from tests.experiments.networks import ragged_batch
+from tests.experiments.on_a_device import KINDS, LENGTHS, SETTINGS, THEIRS, Kind, observed
 from tests.fake_device import DEVICE, FakeDevice, fake_device
 
 CLOSE = 5e-6
@@ -41,73 +36,6 @@ ROOM = 1.1
 Reads and uploads are exact, except for E19: how often it reads depends on last digits."""
 LEAST = 0.7
 """What needs a smaller share of its budget gets a smaller budget, so that it stays as cheap as it became."""
-LENGTHS = [9, 1, 12, 6]
-SETTINGS: dict[str, dict[str, Any]] = {
-    "E2": {"permutations": 3},
-    "E3": {"restarts": 2, "steps": 3},
-    "E9": {"draws": 2},
-    "E14": {"texts": 3, "sets": 2},
-    "E15": {"texts": 3, "sets": 2},
-}
-"""Settings that cost little; all others are those of the experiments."""
-
-
-def transformer(outputs: int = 1) -> nn.Module:
-    return spread(TransformerClassifier(VOCABULARY, outputs, size=16, layers=2, heads=2, feedforward_size=16))
-
-
-def tagger() -> nn.Module:
-    return spread(TransformerTagger(VOCABULARY, 3, size=16, layers=2, heads=2, feedforward_size=16, embedding_size=None))
-
-
-def spread(network: nn.Module) -> nn.Module:
-    torch.manual_seed(0)
-    for parameter in network.parameters():
-        nn.init.normal_(parameter, std=0.4)
-    return network.eval()
-
-
-def pretrained(name: str, **options: Any) -> nn.Module:
-    """Somebody's model, in double precision: PyTorch computes its attention by other kernels on each device."""
-    from attest.models.pretrained.network import PretrainedNetwork
-    from tests.models.pretrained.tiny import tiny
-
-    return PretrainedNetwork(tiny(name, vocab_size=VOCABULARY, **options).double(), 0)
-
-
-def prompted() -> nn.Module:
-    from attest.models.pretrained.prompted import PromptedNetwork
-    from tests.models.pretrained.tiny import tiny
-
-    return PromptedNetwork(tiny("llama", speaks=True, vocab_size=VOCABULARY).double(), 0, [4, 9, 7])
-
-
-class Kind(NamedTuple):
-    """A kind of model, as ``askable`` knows it."""
-
-    make: Callable[[], nn.Module]
-    inside: bool = True
-    decides: kinds.Kind = kinds.CLASSES
-
-    @property
-    def experiments(self) -> dict[str, ConfiguredExperiment]:
-        return askable(self.inside, self.decides)
-
-
-OURS = {
-    "pooled": Kind(lambda: pooling_classifier(dtype=torch.float32), inside=False),
-    "layers": Kind(transformer),
-    "tagger": Kind(tagger, decides=kinds.TAGS),
-}
-THEIRS = {
-    "pooled, four steps": Kind(lambda: DeepDecoder(pooling_classifier(3, dtype=torch.float32)).eval(), inside=False),
-    "encoder": Kind(lambda: pretrained("bert")),
-    "decoder": Kind(lambda: pretrained("llama")),
-    "prompted": Kind(prompted),
-    "number": Kind(lambda: pretrained("bert", num_labels=1), decides=kinds.NUMBER),
-    "subword tagger": Kind(lambda: pretrained("bert", tokens=True), decides=kinds.TAGS),
-}
-KINDS = OURS | THEIRS
 OTHERS = pytest.mark.whole("models of other people, with each experiment")
 MANY = pytest.mark.whole("a text is read in hundreds of variants")
 
@@ -126,28 +54,6 @@ CASES = [
 ]
 
 
-def observed(
-    kind: Kind, network: nn.Module, device: Any, lengths: list[int] = LENGTHS
-) -> tuple[Observation | None, LayerObservation | None, Context]:
-    """Observe texts on a device, as a trial does."""
-    ids, tokens, mask = (each.to(device) for each in ragged_batch(lengths))
-    pooled = layers = means = None
-    if kind.decides == kinds.TAGS:
-        with torch.no_grad():
-            layers = observe_layers(network, ids, tokens, mask, labels=(tokens % 3).masked_fill(~mask, -100))
-    else:
-        pooled = observe(network, ids, tokens, mask)
-    if pooled is not None and kind.inside:
-        with torch.no_grad():
-            layers = observe_layers(network, ids, tokens, mask, special=pooled.spared)
-        pooled = pooled.explained_by(read_from_layers(pooled, layers.attention))
-    if layers is not None and getattr(network, "shows_outputs", True):
-        means = head_means(network, [Inputs(tokens, mask)])
-    labels = layers.labels if kind.decides == kinds.TAGS else pooled.predicted
-    drawn = Background.of([torch.arange(2, 12), torch.arange(7, 30)]).to(device)
-    return pooled, layers, Context(labels, ids, seed=0, background=drawn, head_means=means)
-
-
 def measured(kind: Kind, network: nn.Module, name: str, counts: FakeDevice | None = None) -> dict[str, torch.Tensor]:
     """Return the columns of an experiment, on the fake device if its counts are given."""
     pooled, layers, context = observed(kind, network, "cpu" if counts is None else DEVICE)
@@ -164,13 +70,21 @@ def counts_of(device: FakeDevice) -> dict[str, int]:
     return {"launches": device.launches, **fused, "syncs": device.syncs.total(), "uploads": device.uploads.total()}
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=OTHERS if kind in THEIRS else ()) for kind, of in KINDS.items() if of.inside],
+)
+def test_a_network_is_tried_with_each_experiment_that_suits_it(kind):
+    of = KINDS[kind]
+    network, within = of.make(), OF_TAGS if of.decides == TAGS else INSIDE
+    suited = [name for name in askable(True, of.decides) if name not in within or within[name].suits(network)]
+    assert [*of.experiments] == suited
+
+
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_an_experiment_runs_on_a_device_as_on_the_cpu_within_its_budget(kind, name):
     of = KINDS[kind]
-    network = of.make()
-    if of.inside and name in OF_TAGS and not OF_TAGS[name].suits(network):
-        pytest.skip(f"{name} does not suit this model")
-    expected = measured(of, network, name)
+    expected = measured(of, of.make(), name)
     with fake_device() as device:
         found = measured(of, of.make().to(DEVICE), name, device)
         counted = counts_of(device)
