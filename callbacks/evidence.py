@@ -150,7 +150,7 @@ class Evidence(Callback):
         """Search for neutral words once an epoch: in training texts, or in this batch if there are none to draw from."""
         if self.engine.neutral is not None:
             return
-        train, seed = getattr(datamodule_of(trainer), "train", None), seed_of(trainer)
+        train, seed = _training_texts_of(trainer), seed_of(trainer)
         parts: list[Observation | LayerObservation] = [observation, observation]
         if isinstance(train, EncodedDocuments):
             ids = torch.tensor(train.ids)
@@ -172,7 +172,7 @@ class Evidence(Callback):
         return first
 
     def _read_training_tokens(self, trainer: Trainer, observation: Observation | LayerObservation) -> None:
-        flat = getattr(getattr(datamodule_of(trainer), "train", None), "flat", None)
+        flat = getattr(_training_texts_of(trainer), "flat", None)
         if self.engine.background is None and flat is not None and observation.tokens.ndim == 2:
             self.engine.background = Background(*flat).to(observation.tokens.device)
 
@@ -362,6 +362,11 @@ def seed_of(trainer: Trainer) -> int:
 def datamodule_of(trainer: Trainer) -> Any:
     """Return the DataModule of a trainer; None if it has none."""
     return getattr(trainer, "datamodule", None)
+
+
+def _training_texts_of(trainer: Trainer) -> Any:
+    """Return what the DataModule of a trainer calls ``train``; None if there is none."""
+    return getattr(datamodule_of(trainer), "train", None)
 
 
 def rationale_of(observation: Any, batch: Batch) -> Tensor | None:

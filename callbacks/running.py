@@ -1,6 +1,6 @@
 """The split that is evaluated, read from any torch loader, and its current batch."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -48,8 +48,8 @@ class EvaluatedSplit:
         declared = getattr(self.loader, "batches_of_all_ranks", None)
         self.batches: float = loop.max_batches[place] * self.ranks if declared is None else declared
         """The number of batches of all ranks together; infinity if it is not known."""
-        sampler = getattr(self.loader, "batch_sampler", None)
-        self.batch_size = getattr(sampler, "batch_size", None) or getattr(self.loader, "batch_size", None) or 1
+        self._sampler: Any = getattr(self.loader, "batch_sampler", None)
+        self.batch_size = getattr(self._sampler, "batch_size", None) or getattr(self.loader, "batch_size", None) or 1
         """The largest number of instances in a batch; 1 if the loader does not tell it."""
 
     def sampled_batches(self, instances: int) -> np.ndarray:
@@ -88,7 +88,7 @@ class EvaluatedSplit:
 
     @cached_property
     def _rows_by_batch(self) -> list[list[int]] | None:
-        batches = getattr(self.loader, "batch_sampler", None)
+        batches = self._sampler
         if type(batches) is not BatchSampler:
             return None
         rows = batches.sampler
@@ -97,7 +97,7 @@ class EvaluatedSplit:
 
     def everyone(self, observation: Any) -> Everyone:
         """Return the ids of all instances, or their number if ids are unknown; None if the data set has no length."""
-        if not hasattr(self.dataset, "__len__"):
+        if not isinstance(self.dataset, Sized):
             return None
         count = len(self.dataset)
         known = getattr(self.dataset, "ids", None) if observation.ids_given else range(count)

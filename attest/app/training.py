@@ -73,7 +73,7 @@ def write_early_tables(run: ConfiguredRun, trainer: Trainer, tested: Mapping[str
         trainer.test(**tested, verbose=False, weights_only=True)
         for name in going:
             seconds[name] += experiments[name].seconds
-        return {name: cast(pd.DataFrame, experiments[name].table) for name in going}
+        return {name: experiments[name].table for name in going}
 
     stoppable = [name for name in asked if name in EXPERIMENTS and not experiments[name].draws_a_sample]
     loggers, trainer.loggers = trainer.loggers, []
@@ -229,7 +229,8 @@ def _name_results(folder: RunFolder) -> None:
     for line in last_words(found):
         print(line)
     print(f"Run folder: {folder.path}\nReport:     {folder.report}", flush=True)
-    logged = getattr(sys.modules.get("wandb"), "run", None)
+    wandb = sys.modules.get("wandb")
+    logged = None if wandb is None else wandb.run
     if logged is not None and logged.url:
         print(f"W&B:        {logged.url}", flush=True)
     elif (folder.path / "wandb").is_dir():

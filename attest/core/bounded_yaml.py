@@ -1,8 +1,10 @@
 """The reader of YAML, and a check of untrusted YAML, which refuses texts whose values would fill the memory or the stack."""
 
+from typing import Any
+
 import yaml
 
-YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+YAML: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 """The class that loads YAML: PyYAML's C implementation, ten times as fast, if it is installed, else the one in Python."""
 DEEPEST, LARGEST = 100, 20_000
 """The limits for an untrusted YAML text: the most levels of nesting, and the most values, with each use of an alias counted in

@@ -18,7 +18,7 @@ from attest.core.errors import AttestError, DisagreementError
 from attest.models.inputs import Inputs
 from attest.models.offers import offers_of
 from attest.models.prediction import predictions_of
-from attest.models.pretrained.told import told_by
+from attest.models.pretrained.told import config_of, told_by
 from attest.models.traits import traits_of
 
 STEPS = {
@@ -311,8 +311,7 @@ def _why(network: Any, tokens: Tensor, mask: Tensor) -> str:
             "these texts out."
         )
     different = "The evidence would be about a different model."
-    config = getattr(getattr(network, "model", None), "config", None)
-    if told_by(config).attn_logit_softcapping is None:
+    if told_by(config_of(getattr(network, "model", None))).attn_logit_softcapping is None:
         return different
     return f"{different} SDPA ignores soft caps: model.set_attn_implementation('eager') keeps them."
 

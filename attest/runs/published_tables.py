@@ -22,7 +22,7 @@ from attest.runs.expression import parsed
 Place = tuple[str, str, float | None]
 """A place in a published table that has numbers: row, corpus, and the value of the row's sweep or None."""
 EXPECTATIONS = ("less", "greater", "equal")
-AS_TYPED = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+AS_TYPED: Any = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
 """The YAML loader that keeps every scalar as text, so that 0.900 keeps its digits."""
 TRUTHS = {"true": True, "false": False}
 NUMBER = re.compile(r"(-?\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?")

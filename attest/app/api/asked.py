@@ -13,6 +13,7 @@ from attest.app.api.grouping import Groups
 from attest.app.api.rationales import Rationales
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
+from attest.models.pretrained.told import config_of
 
 Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
 
@@ -120,6 +121,6 @@ def _address(given: Any) -> str | None:
     """Return where a model or a tokenizer of transformers comes from, or the folder or id itself."""
     if isinstance(given, str):
         return given
-    config = getattr(given, "config", None)
+    config = config_of(given)
     address = getattr(config, "_name_or_path", None) or getattr(given, "name_or_path", None)
     return address if isinstance(address, str) and address else None

@@ -4,7 +4,7 @@ Legend: N texts, T tokens, W words.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -115,7 +115,7 @@ def _called(name: str, function: Callable[..., Any], batches: Sequence[Batch], r
             values = function([read.items[row] for row in rows])
             lengths = None
         values = values.detach().cpu() if isinstance(values, Tensor) else values
-        there = len(values) if hasattr(values, "__len__") else type(values).__name__
+        there = len(values) if isinstance(values, Sized) else type(values).__name__
         if there != len(rows):
             raise AttestError(
                 f"the function {name!r} in explanations= returned {there} for a batch of {len(rows)} texts; expected one list "

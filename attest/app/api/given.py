@@ -156,7 +156,7 @@ def _listed(data: Any) -> list[Any]:
             f"the data are one {type(data).__name__} with the keys {some([shortened(str(key)) for key in data])}; expected a "
             'list of texts, columns such as {"text": texts, "label": labels}, or a list of batches, [batch].'
         )
-    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not hasattr(data, "__iter__"):  # a torch Dataset
+    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, Iterable):  # a torch Dataset
         data = [data[place] for place in range(len(data))]
     if not isinstance(data, Iterable):
         raise AttestError(

@@ -6,6 +6,7 @@ Legend: N texts, T tokens, K classes.
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from enum import Enum
 from typing import Any
 
 import torch
@@ -77,7 +78,8 @@ def require_own_answers(
 
 
 def _require_own_scores(pipeline: Any, network: Any, texts: Sequence[Any], read: Inputs, asked: Sequence[int] | None) -> None:
-    strategy = getattr(_settings(pipeline).get("aggregation_strategy"), "name", "")
+    given = _settings(pipeline).get("aggregation_strategy")
+    strategy = given.name if isinstance(given, Enum) else ""
     if strategy in JOINING:
         raise AttestError(
             f"the pipeline has aggregation_strategy={strategy.lower()!r}, which computes the tag of a word from all its "
@@ -118,7 +120,7 @@ def _require_close(pipeline: Any, apart: Apart, within: float, what: str) -> Non
         return
     settings = {name: value for name, value in _settings(pipeline).items() if name not in HARMLESS}
     guilty = [name for name in settings if _explains(apart, name, within)] or [*settings]
-    shown = ", ".join(f"{name}={getattr(settings[name], 'value', settings[name])!r}" for name in guilty)
+    shown = ", ".join(f"{name}={_plain(settings[name])!r}" for name in guilty)
     by = "" if what == "token ids" else f" by up to {most:.2g}"
     raise AttestError(
         f"the {what} of the pipeline differ from those of its model{by}, because of "
@@ -138,6 +140,10 @@ def _settings(pipeline: Any, stages: Sequence[str] = STAGES, without: str = "") 
     """Return the settings that a pipeline was made with, by name, but for one."""
     found = {name: value for stage in stages for name, value in getattr(pipeline, stage, {}).items()}
     return {name: value for name, value in found.items() if name != without}
+
+
+def _plain(setting: Any) -> Any:
+    return setting.value if isinstance(setting, Enum) else setting
 
 
 def _answer(pipeline: Any, text: Any, tags: bool, without: str) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import copy
 import re
 import warnings
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,8 @@ def model_inside(adapted: Any) -> nn.Module:
 
 def _kind(settings: Any) -> str:
     """Return the kind of an adapter, such as ``LORA``; peft keeps it as a member of its enumeration or as text."""
-    return str(getattr(settings.peft_type, "value", settings.peft_type))
+    kind = settings.peft_type
+    return str(kind.value if isinstance(kind, Enum) else kind)
 
 
 def _require_in_layers(name: str, settings: Any) -> None:
@@ -166,7 +168,7 @@ class Adapter:
         expected = f"expected {WEIGHTS}. model.save_pretrained(folder) writes it."
         refuse = refusing(lambda said: f"the weights of {self.name} cannot be read ({said}); {expected}")
         with refuse, safe_open(self.folder / WEIGHTS, "pt") as file:
-            return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
+            return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 - no mapping
 
     def applied_to(self, model: PreTrainedModel, missing: list[str]) -> tuple[PreTrainedModel, list[str]]:
         """Apply the adapter to its base model; return the model, and the names of weights that neither of them has."""

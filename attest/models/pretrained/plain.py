@@ -19,7 +19,7 @@ from attest.models.observation import hooked
 from attest.models.prediction import OneNumber, kind_of
 from attest.models.pretrained.heads import MULTI_LABEL, REGRESSION, is_of_texts
 from attest.models.pretrained.network import EXPECTED, LENGTH, UNREACHED, PretrainedNetwork
-from attest.models.pretrained.told import told_by
+from attest.models.pretrained.told import config_of, told_by
 
 GUIDE = "“Your own model” in the documentation shows one that works"
 SEVERAL = 8
@@ -139,7 +139,7 @@ def _half(tokens: Tensor) -> Tensor:
 
 def _require_one_class(model: nn.Module) -> None:
     for part in model.modules():
-        name, told = type(part).__name__, told_by(getattr(part, "config", None))
+        name, told = type(part).__name__, told_by(config_of(part))
         problem = told.problem_type
         if (is_of_texts(name) and told.num_labels == 1) or problem in (MULTI_LABEL, REGRESSION):
             raise AttestError(

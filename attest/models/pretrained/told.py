@@ -42,6 +42,11 @@ class Told:
     sbert_ce_default_activation_function: str | None = None
 
 
+def config_of(model: Any) -> Any:
+    """Return the configuration of a model or of its tokenizer; None if it has none."""
+    return getattr(model, "config", None)
+
+
 def told_by(config: Any) -> Told:
     """Return what a configuration tells: that of a model or of its text part; None tells nothing.
 
