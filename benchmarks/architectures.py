@@ -124,7 +124,7 @@ def outcome(name: str) -> tuple[str, str]:
     """Return one of ``OUTCOMES``, and what was found."""
     try:
         model = tiny(name)
-    except Exception as error:
+    except Exception as error:  # somebody's architecture may raise anything
         return "cannot be made small", said_by(error)
     reads = tokenizer()
     try:
@@ -135,7 +135,7 @@ def outcome(name: str) -> tuple[str, str]:
         return "refused by comparison", str(error)
     except AttestError as error:
         return "refused by name", str(error)
-    except Exception as error:
+    except Exception as error:  # this is what is looked for
         return "traceback", f"{type(error).__name__}: {said_by(error)}"
     found = torch.tensor(tried.table().filter(like="probability_").to_numpy())
     apart = float((found - torch.stack(own)).abs().max())
@@ -145,7 +145,7 @@ def outcome(name: str) -> tuple[str, str]:
 @transformers_quiet()
 def main(names: Sequence[str]) -> int:
     """Print a line for each architecture and the counts; returns 1 where one is neither itself nor refused in a sentence."""
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("ignore")  # of models that were made up
     counts = Counter[str]()
     for name in names or sorted(MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES):
         kind, found = outcome(name)

@@ -44,7 +44,7 @@ def race(model: Any, tokenizer: Any, texts: list[str], batch_size: int = 16) -> 
     network, encode = _read_by(model, tokenizer)
     stages = {name: Stage() for name in NAMES}
     for batch in batches_of(texts, encode, batch_size=batch_size):
-        seen: Observation = observe(network, batch["id"], batch["token_ids"], batch["mask"])  # type: ignore[arg-type]
+        seen: Observation = observe(network, batch["id"], batch["token_ids"], batch["mask"])
         captum, mask = Captum(model, int(network.masked or 0), seen.predicted), batch["mask"]
         ours = partial(along_the_path, seen, torch.arange(len(mask)), STEPS[0])
         stages[NAMES[0]].race(partial(captum.integrated_gradients, batch), ours, mask)
@@ -79,7 +79,7 @@ def seconds_a_set(model: Any, tokenizer: Any, texts: list[str]) -> tuple[float, 
     theirs = time.process_time() - began
     began, sets = time.process_time(), 0
     for batch in batches_of(texts, encode, batch_size=64):
-        seen: Observation = observe(network, batch["id"], batch["token_ids"], batch["mask"])  # type: ignore[arg-type]
+        seen: Observation = observe(network, batch["id"], batch["token_ids"], batch["mask"])
         ranks, counts = random_ranks(seen.ids, seen.ranked, DRAWS + 1, 0), sizes(seen.erasable, (0.2,))
         for operator in (delete, mask_tokens):  # both scores of the explanation, sufficiency of random sets
             sets += outcomes_of(seen, ranks[:, :1], counts, operator, kinds=slice(0, 1)).numel()

@@ -54,7 +54,7 @@ class Architecture(NamedTuple):
     """An architecture of transformers, made small; without a name of a configuration, one of torch alone."""
 
     name: str | None
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any]
     padding: int | None = 0
     """The token id of padding; None if there is none."""
     typed: bool = False
@@ -85,7 +85,7 @@ ARCHITECTURES = {
     "Bloom": Architecture("bloom", {"hidden_size": HIDDEN, "n_layer": 2, "n_head": 4}, decodes=True),
     "Falcon": Architecture("falcon", SMALL, decodes=True),
     "GPT-J": Architecture("gptj", GPT | {"rotary_dim": 4}, decodes=True),
-    "nn.TransformerEncoder": Architecture(None),
+    "nn.TransformerEncoder": Architecture(None, {}),
 }  # fmt: skip
 AXES: dict[str, tuple[str, ...]] = {
     "head": ("softmax", "multi-label", "one number", "pair", "tagger"),
@@ -272,14 +272,14 @@ def outcome(cell: Cell) -> tuple[str, str]:
             own = own_logits(owned, reads, cell)
         except NoSuchModelError as error:
             return "impossible", str(error)
-        except Exception as error:
+        except Exception as error:  # somebody's architecture may raise anything
             return "impossible", f"its owner cannot run it either ({type(error).__name__}: {said_by(error)})"
         try:
             options: dict[str, Any] = {"tokenizer": reads, "labels": labels_of(cell), "progress": False}
             trial = attest.trial(tried, given_to(cell), {"E2": {"permutations": 1}}, **options)
         except AttestError as error:
             return "refused", str(error)
-        except Exception as error:
+        except Exception as error:  # this is what is looked for
             return "neither", f"{type(error).__name__}: {said_by(error)}"
     found = apart(trial.table("tagged" if cell.head == "tagger" else "instances"), own, cell.head)
     close = CLOSE if cell.precision == "float32" or cell.form == "sharded" else CLOSE_IN_HALF
@@ -393,7 +393,7 @@ def walked(architectures: Sequence[str], told: Callable[[str], None]) -> Outcome
 @transformers_quiet()
 def main(names: Sequence[str]) -> int:
     """Walk the matrix and write or print its page; returns 1 where a cell is neither the model itself nor a sentence."""
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("ignore")  # of models that were made up
     torch._logging.set_logs(all=logging.ERROR)
     outcomes = walked(names or list(ARCHITECTURES), lambda line: print(line, flush=True))
     if names:

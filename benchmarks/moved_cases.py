@@ -509,7 +509,7 @@ def make(case: Case, folder: Path) -> None:
             os.dup2(said.fileno(), standard)
     try:
         case.make()
-    except BaseException as error:
+    except BaseException as error:  # a fork tells of everything in a file, and ends quietly
         traceback.print_exc()
         Path(FAILED).write_text(f"{type(error).__name__}: {error}")
 

@@ -21,12 +21,10 @@ known (docs/results/verdicts.md), and what SST said of our own networks (seeds 0
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 from attest.app.dependent import train_base
 from attest.app.evaluating import RunOnTrial, configuration_of, evaluate
 from attest.core.attention import Entmax15, Projection, Sparsemax
-from attest.models.pretrained.fine_tuning import FineTunedClassifier
 from attest.runs.asked import AskedRun
 from attest.runs.folder import RunFolder
 from benchmarks.beside_base import Settings
@@ -74,7 +72,7 @@ class Swapped(RunOnTrial):
 
     def make(self) -> None:
         super().make()
-        cast(FineTunedClassifier, self.model.network).exchange(self.projection)
+        self.model.network.exchange(self.projection)
 
 
 def trained(seed: int, root: Path, pretrained: str, *more: str) -> Iterator[tuple[str, int, RunFolder]]:

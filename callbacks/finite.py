@@ -70,7 +70,7 @@ class StepSize(Callback):
     """
 
     def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Optimizer) -> None:
-        if not trainer.loggers or (trainer.global_step + 1) % trainer.log_every_n_steps:  # type: ignore[attr-defined]
+        if not trainer.loggers or (trainer.global_step + 1) % trainer.log_every_n_steps:  # type: ignore[attr-defined]  # set late
             return
         groups = optimizer.param_groups
         gradients = [p.grad for group in groups for p in group["params"] if p.grad is not None]

@@ -447,7 +447,7 @@ def in_order(names: set[str]) -> tuple[str, ...]:
 
 
 def _number(name: str) -> Decimal | None:
-    with suppress(InvalidOperation):
+    with suppress(InvalidOperation):  # a word, not a number
         number = Decimal(name)
         return None if number.is_nan() else number
     return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from pytorch_lightning import LightningDataModule, LightningModule, Trainer
+from pytorch_lightning import LightningModule, Trainer
 from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable, ReduceLROnPlateau
 from torch import nn
 from torch.optim.lr_scheduler import LRScheduler
@@ -100,7 +100,7 @@ def training_steps(trainer: Trainer) -> float:
     Lightning's ``estimated_stepping_batches`` is not used, because it sets the loaders up before a checkpoint is read: a
     resumed run would then begin its epoch again.
     """
-    loader = cast(LightningDataModule, cast(Any, trainer).datamodule).train_dataloader()
+    loader = cast(Any, trainer).datamodule.train_dataloader()
     limit, batches = trainer.limit_train_batches, len(loader)
     batches = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
     epochs = math.inf if trainer.max_epochs in (None, -1) else trainer.max_epochs

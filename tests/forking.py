@@ -134,7 +134,7 @@ def _main(module: str, arguments: list[str]) -> int:
         return import_module(module).main(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    except BaseException:
+    except BaseException:  # as Python ends a command
         traceback.print_exc()
         return 1
 

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
             os.kill(os.getpid(), signal.SIGKILL)
         return replace(path, target)
 
-    Path.replace = counted  # type: ignore[method-assign]  # this process ends with the command
+    Path.replace = counted  # this process ends with the command
     code = cli.main(asked)
     print(f"\n{count}", flush=True)
     return code

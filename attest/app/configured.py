@@ -4,7 +4,7 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import torch
 import yaml
@@ -81,7 +81,7 @@ class Parser(LightningArgumentParser):
         self.description = None  # Lightning's own, which it cuts within a sentence
         return plain_help(super().format_help(*args, **kwargs).removeprefix(self.format_usage()))
 
-    def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
+    def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]  # hands on whatever it is given
         config = super().parse_args(*args, **kwargs)
         if "experiments" in config:  # that of a subcommand, not the one of all
             for given in config.experiments.values():
@@ -282,7 +282,7 @@ class ConfiguredRun(LightningCLI):
         except ValueError as error:
             raise as_user_error(error) or AttestError(f"the configuration cannot be built: {error}") from error
         if self.record is not None and self.needs_data:
-            cast(TextDataModule, self.datamodule).require_expected()
+            self.datamodule.require_expected()
         if self.subcommand == "fit":
             require_same_task(self.model, self.datamodule)
             self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
@@ -332,7 +332,7 @@ class ConfiguredRun(LightningCLI):
 
     def another_trainer(self, **settings: Any) -> Trainer:
         """Return a new Trainer with the loggers and callbacks of the run, and with settings that the caller changes."""
-        callbacks = list(self.trainer.callbacks)  # type: ignore[attr-defined]
+        callbacks = list(self.trainer.callbacks)  # type: ignore[attr-defined]  # Lightning sets them outside the class
         bar = self.trainer.progress_bar_callback is not None
         return self._trainer(callbacks, enable_progress_bar=bar, **settings)
 

@@ -18,7 +18,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
 
 import torch
 import wandb
@@ -150,7 +149,7 @@ class DependentRun(ConfiguredRun):
         super().make()
         state = torch.load(self.read.best, map_location="cpu", weights_only=True)["state_dict"]
         network = {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
-        cast(Any, self.model).take_base(network)
+        self.model.take_base(network)
 
     @rank_zero_only
     def _open_folder(self) -> None:

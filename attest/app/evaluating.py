@@ -270,7 +270,7 @@ class LoadedRun(_TrainedRun):
         if not documents.lengths[0]:
             raise AttestError(f"text {number} has no words ({text[:20]!r}); expected at least one word. Leave this text out.")
         encoded = self.datamodule.encode(documents)
-        batch, model = encoded.__getitems__([0]), cast(Any, self.model)
+        batch, model = encoded.__getitems__([0]), self.model
         if traits_of(model.network).pools_by_attention:
             observation = model.observe(batch)
         else:

@@ -26,12 +26,13 @@ def group_that_ends_with_this_process() -> Iterator[Callable[[int], None]]:
     reaches the processes that the group's first process has started.
     """
     watcher = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE, text=True, start_new_session=True)
-    assert watcher.stdin is not None
+    pipe = watcher.stdin
+    assert pipe is not None
 
     def tell(word: object) -> None:
         with suppress(BrokenPipeError):  # the watcher itself was killed
-            watcher.stdin.write(f"{word}\n")  # type: ignore[union-attr]
-            watcher.stdin.flush()  # type: ignore[union-attr]
+            pipe.write(f"{word}\n")
+            pipe.flush()
 
     try:
         yield tell
@@ -43,7 +44,7 @@ def group_that_ends_with_this_process() -> Iterator[Callable[[int], None]]:
 def _watch(told: str) -> None:
     group, *rest = told.split() or [_DONE]
     if group != _DONE and not rest:
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):  # the group has ended by itself
             os.killpg(int(group), signal.SIGKILL)
 
 

@@ -126,7 +126,7 @@ def cores(quota: Path = _QUOTA) -> int:
         quota: the Linux file with the CPU time that is allowed in a period, or ``max``, and the period, in microseconds.
     """
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError):  # no such file, or no quota: ``max``
         time, period = map(int, quota.read_text().split())
         return max(1, min(bound, time // period))
     return bound

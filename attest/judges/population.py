@@ -72,7 +72,7 @@ class Composed(Defendant):
         states = torch.cat([torch.stack([values, scores], dim=-1), nuisance, torch.ones_like(values).unsqueeze(-1)], dim=-1)
         return states * mask.unsqueeze(-1)
 
-    def values_and_scores(self, read: Read, embedded: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+    def values_and_scores(self, read: Read, embedded: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]  # with embeddings
         """Return the value of each hidden state and its attention score, ``(B, T)`` each."""
         decoy = _largest(embedded[..., NUISANCE_FROM], read.mask & (read.deciding < 0.5))
         values = self.values(read, decoy)

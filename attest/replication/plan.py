@@ -128,7 +128,7 @@ def _swept(row: PublishedRow, at: float | None) -> dict[str, str]:
 
 
 def _plain(value: str) -> str:
-    with suppress(ValueError):
+    with suppress(ValueError):  # a word stays as it is
         return f"{float(value):g}"
     return value
 

@@ -74,7 +74,7 @@ def run_as_group(command: Sequence[str], log: Path, look: Callable[[], None]) ->
                 if len(received) > told:
                     told = len(received)
                     os.killpg(process.pid, signal.SIGINT)
-                with suppress(subprocess.TimeoutExpired):
+                with suppress(subprocess.TimeoutExpired):  # it goes on
                     process.wait(SECONDS_BETWEEN_LOOKS)
                 look()
     finally:

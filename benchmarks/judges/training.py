@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
 from multiprocessing import get_context
-from typing import Any, cast
+from typing import Any
 
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer, seed_everything
@@ -45,7 +45,7 @@ class Decoder(TransformerClassifier):
         super().__init__(*given, **settings)
         for layer in self.encoder.layers:
             causal = CausalAttention(settings["size"] if "size" in settings else given[2], settings["heads"])
-            causal.projection = cast(Any, layer).attention.projection
+            causal.projection = layer.attention.projection
             layer.attention = causal
 
     def deciding(self, mask: Tensor) -> Tensor:
@@ -142,7 +142,7 @@ def trained(asked: Asked, stated: Mapping[str, Any], texts: Texts | None = None)
     texts = draw_texts(rule, stated["train_texts"], seed + OTHER_TEXTS) if texts is None else texts
     target = texts.deciding if guided_to == TRUTH else decoys(texts)
     loader: DataLoader[Batch] = DataLoader(
-        range(len(texts.ids)),  # type: ignore[arg-type]
+        range(len(texts.ids)),
         batch_size=stated["batch_size"],
         shuffle=True,
         collate_fn=lambda rows: {

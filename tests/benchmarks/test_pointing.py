@@ -1,5 +1,7 @@
 """Training attention to point: the penalty, and how the settings are judged."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import torch
@@ -20,7 +22,7 @@ def batch_of(ids):
 
 def module_of(penalty, share=1.0):
     torch.manual_seed(0)
-    network = lambda words, outputs: PoolingClassifier(words, outputs, Average)  # noqa: E731
+    network = partial(PoolingClassifier, encoder=Average)
     module = PointingClassifier(network, network=network, vocab_size=WORDS, penalty=penalty, share=share)
     base = module.base.network
     with torch.no_grad():

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import pytorch_lightning  # noqa: F401  # knows which process speaks
 import torch
 import yaml
 

@@ -11,7 +11,7 @@ BETTER = ("gradient_input_signed", Share(0.96, 0.88, 0.99, 80))
 
 
 def found(answer: str, **changed: object) -> Verdict:
-    return Verdict(answer, Share(0.48, 0.35, 0.62, 80), RANDOM, 100)._replace(**changed)  # type: ignore[arg-type]
+    return Verdict(answer, Share(0.48, 0.35, 0.62, 80), RANDOM, 100)._replace(**changed)
 
 
 @pytest.mark.parametrize("answer", [YES, IN_PART, NO, NOT_LEARNED])

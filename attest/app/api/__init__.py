@@ -4,4 +4,4 @@ import warnings
 
 from tqdm import TqdmWarning
 
-warnings.filterwarnings("ignore", category=TqdmWarning)  # that a notebook has no ipywidgets: the bar of a trial needs none
+warnings.filterwarnings("ignore", category=TqdmWarning)  # by libraries that miss ipywidgets in a notebook

@@ -5,7 +5,7 @@ Legend: B texts of a batch, T tokens.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -115,5 +115,5 @@ def _scored(given: str, right: Sequence[str]) -> tuple[float, float]:
     from torchmetrics.functional.text import squad  # five seconds to import
 
     answers: dict[str, Any] = {"text": [*right], "answer_start": [0] * len(right)}
-    scores = squad([{"prediction_text": given, "id": "0"}], [cast(Any, {"answers": answers, "id": "0"})])
+    scores = squad([{"prediction_text": given, "id": "0"}], [{"answers": answers, "id": "0"}])
     return float(scores["exact_match"]) / 100, float(scores["f1"]) / 100

@@ -36,14 +36,14 @@ class PositiveAUROC(BinaryAUROC):
     def update(self, preds: Tensor, target: Tensor) -> None:
         super().update(preds[:, 1], target)
 
-    def compute(self) -> Tensor:  # type: ignore[override]
+    def compute(self) -> Tensor:  # type: ignore[override]  # it inherits from a curve
         return _mean_auroc(dim_zero_cat(self.preds).unsqueeze(-1), dim_zero_cat(self.target), [1])
 
 
 class PresentAUROC(MulticlassAUROC):
     """ROC-AUC of each class against the rest, mean over the classes that occur; NaN if all labels are one class."""
 
-    def compute(self) -> Tensor:  # type: ignore[override]
+    def compute(self) -> Tensor:  # type: ignore[override]  # it inherits from a curve
         labels = dim_zero_cat(self.target)
         present = labels.unique()
         return _mean_auroc(dim_zero_cat(self.preds)[:, present], labels, present.tolist())

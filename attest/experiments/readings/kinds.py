@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -173,8 +173,7 @@ def reading_of(name: str, observation: Observation) -> Reading:
     reading = READINGS[name]
     if not reading.suits(observation):
         suited = ", ".join(each.name for each in suited_readings(observation))
-        bare = cast(Any, observation.network)
-        kind = shown_class(bare).__name__
+        kind = shown_class(observation.network).__name__
         raise AttestError(f"the reading {name!r} does not suit {kind}: it needs {reading.needs}; expected one of: {suited}.")
     return reading
 

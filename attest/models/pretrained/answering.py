@@ -8,7 +8,7 @@ Legend: T tokens of the prompt, A tokens of the answer, S = T + A - 1, L layers,
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -209,7 +209,7 @@ class Answer:
         return (gradient * embedded.detach()).sum(dim=-1).abs()[0, : len(self.prompt)]
 
     def _embedded(self, tokens: Tensor) -> Tensor:
-        return cast(Any, self.model.get_input_embeddings())(tokens.unsqueeze(0)).detach().requires_grad_()
+        return self.model.get_input_embeddings()(tokens.unsqueeze(0)).detach().requires_grad_()
 
 
 @torch.no_grad()

@@ -78,7 +78,7 @@ def shapes_beside(path: Path) -> dict[str, list[int]]:
             files = [path.parent / file for file in named if Path(file).name == file]  # and no file of another folder
         for each in files:
             with safe_open(each, "pt") as file:
-                found |= {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
+                found |= {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 - no mapping
     return found
 
 
@@ -89,7 +89,7 @@ def misfit(path: Path, kind: Any, config: Any) -> str | None:
         kind: the ``AutoModel…`` that makes the model from its configuration.
         config: the configuration.
     """
-    with suppress(Exception), torch.device("meta"):
+    with suppress(Exception), torch.device("meta"):  # what cannot be made is told of where it is loaded
         model: PreTrainedModel = kind.from_config(config)
         shapes = {name: [*each.shape] for name, each in model.state_dict().items()}
         before = f"{model.base_model_prefix}."

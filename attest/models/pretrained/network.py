@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -336,9 +336,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     @property
     def _touched(self) -> bool:
-        return any(
-            call.exchanged or call.replacements or call.memory for call in (cast(AttentionCall, call) for call in self.calls)
-        )
+        return any(call.exchanged or call.replacements or call.memory for call in self.calls)
 
     def _hook_points(self) -> AbstractContextManager[Any]:
         if self._untouched and not self._touched:

@@ -3,7 +3,7 @@
 Legend: B batch, T tokens.
 """
 
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -43,7 +43,7 @@ class ForwardPass:
         """Return the hook points of the next attention computation."""
         if self.exploring:
             self.calls.append(AttentionCall())
-        return cast(AttentionCall, self.next_of(self.calls))
+        return self.next_of(self.calls)
 
     def next_of(self, computed: Any) -> Any:
         """Return the entry of ``computed`` for the next attention; refuse more of them than in the model's first pass.

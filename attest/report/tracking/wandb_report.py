@@ -124,7 +124,7 @@ def texts_table(found: Findings) -> wandb.Table | None:
     shows: of the decision if only these words are kept.
     """
     shown, called = each_shown(texts_of(found)), found.explanation
-    both = ENVIRONMENT.get_template("rows.html").module.both  # type: ignore[attr-defined]
+    both = ENVIRONMENT.get_template("rows.html").module.both  # type: ignore[attr-defined]  # a macro
     rows = [
         [
             wandb.Html(str(both(each, called)), inject=False),
