@@ -8,7 +8,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from contextlib import suppress
 from decimal import Decimal
 from enum import Enum
@@ -67,6 +67,19 @@ def listed(values: Any) -> Any:
     if isinstance(values, str):
         return str.__str__(values)
     return list(values) if isinstance(values, Iterable) and not isinstance(values, bytes | Mapping) else values
+
+
+def in_order(values: Any) -> list[Any] | None:
+    """Return values with one for each text as a list of plain values; None if they are in no order, or are one value.
+
+    Example:
+        >>> in_order((1, 2)), in_order({"a", "b"}), in_order({"a": 1}), in_order("ab"), in_order(3)
+        ([1, 2], None, None, None, None)
+    """
+    if isinstance(values, str | bytes | Mapping | Set):
+        return None
+    found = listed(values)
+    return found if isinstance(found, list) else None
 
 
 def several_of(cell: Any, names: Collection[str] = ()) -> list[Any]:

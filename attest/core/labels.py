@@ -45,7 +45,9 @@ def class_numbers(
     if values.dtype.kind == "U" and not names and (classes or 2) == 2 and {*values.ravel()} <= {"True", "False"}:
         values = (values == "True").astype(np.int64)
     if values.dtype.kind == "U":
-        known = by_name(set(values.ravel().tolist()), names, IN_PYTHON)
+        unlabelled = {str(UNLABELLED)} if partly else set()
+        known = by_name(set(values.ravel().tolist()) - unlabelled, names, IN_PYTHON)
+        known |= dict.fromkeys(unlabelled, UNLABELLED)
         return np.array([known[label] for label in values.ravel().tolist()], dtype=np.int64).reshape(shape)
     _require_whole(values)
     most = classes or len(names) or MOST_CLASSES
@@ -136,7 +138,7 @@ def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
 
 def names_of(given: Any) -> tuple[str, ...]:
     """Return the names of classes as strings, in the order of the class numbers; an empty tuple for None."""
-    if isinstance(given, str | Mapping | AbstractSet):
+    if isinstance(given, str | bytes | Mapping | AbstractSet) or not isinstance(given, Iterable | None):
         raise AttestError(
             f"label_names is a {type(given).__name__}; expected a list with a name for each class, in class order. For "
             'example: label_names=["bad", "good"]'

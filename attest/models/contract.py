@@ -107,6 +107,19 @@ def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
         )
 
 
+def require_columns(labels: Any, words: Any, special: Any, mask: Tensor) -> None:
+    """Refuse what is known beside a batch unless it is a tensor with one entry for each text, or for each token."""
+    known = {"labels": (labels, mask.shape[:1]), "words": (words, mask.shape), "special": (special, mask.shape)}
+    for name, (given, shape) in known.items():
+        if given is not None and not isinstance(given, Tensor):
+            raise AttestError(f"`{name}` is a {type(given).__name__}; expected a tensor. Use torch.as_tensor({name}).")
+        if given is not None and given.shape[: len(shape)] != shape:
+            unit = "text" if len(shape) == 1 else "token"
+            raise AttestError(
+                f"`{name}` has the shape {tuple(given.shape)}; expected one entry for each {unit}, {tuple(shape)}."
+            )
+
+
 def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int, ...], dimensions: int) -> None:
     """Refuse a method's result unless it is a tensor with ``dimensions`` axes whose first sizes are ``batch``."""
     if isinstance(returned, Tensor) and returned.ndim == dimensions and returned.shape[: len(batch)] == batch:

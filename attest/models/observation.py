@@ -18,6 +18,7 @@ from attest.core.memory import by_rows, longest_quadratic
 from attest.models.contract import (
     require_attention,
     require_batch,
+    require_columns,
     require_known_tokens,
     require_repeatable,
     require_shape,
@@ -372,6 +373,7 @@ def observe(
     require_steps(network)
     module = cast(nn.Module, network)
     require_batch(ids, tokens, mask)
+    require_columns(labels, words, special, mask)
     # cuDNN refuses the backward pass of a recurrent network in evaluation mode; its native kernels do not. Evidence compares
     # outputs that differ by less than half precision resolves, so a network trained in it is put on trial in its own.
     with (

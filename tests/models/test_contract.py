@@ -59,6 +59,14 @@ def test_a_bad_batch_is_refused(changes, refusal):
         observe(pooling_classifier(), *batch(**changes))
 
 
+@pytest.mark.parametrize(
+    "beside", [{"labels": [0, 1, 0]}, {"labels": torch.zeros(2)}, {"words": [[0]]}, {"special": torch.zeros(3, 1)}], ids=str
+)
+def test_what_is_known_beside_a_batch_has_its_shape(beside, refusal):
+    with refusal():
+        observe(pooling_classifier(), *batch(), **beside)
+
+
 def spread(scores, mask):
     return scores.softmax(dim=-1)
 

@@ -1,6 +1,6 @@
 """The admission of a model to a trial: which network is on trial, how it reads texts, and what it decides."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -96,11 +96,13 @@ def admitted(model: Any, tokenizer: Any, read: Given, options: Options) -> tuple
         )
     named: Sequence[str] = names_of(options.label_names)
     told = not read.batched or read.typed
+    _require_asked(model, read, options)
     if adapted := foreign.is_of_transformers(model):
         from attest.models.pretrained.prompted import Prompt  # imports transformers
 
         unasked = options.prompt is None and options.answers is None
-        prompt = None if unasked else Prompt(options.prompt or "", options.answers or {})
+        answers = {} if options.answers is None else options.answers
+        prompt = None if unasked else Prompt("" if options.prompt is None else options.prompt, answers)
         model, encode, words, named = foreign.read_by(model, tokenizer, encode, words, named, prompt, told)
     elif adapted := foreign.is_plain(model):
         model, encode, words = foreign.plain(model, tokenizer, encode, words, told)
@@ -113,6 +115,29 @@ def admitted(model: Any, tokenizer: Any, read: Given, options: Options) -> tuple
     read = case.read(read, encode, options.batch_size)
     names = case.names(names_of(named or getattr(options.data, "label_names", None)))
     return Defendant(network, case, names, encode, words, tokenizer, adapted, windowed, pipeline), read
+
+
+def _require_asked(model: Any, read: Given, options: Options) -> None:
+    """Refuse a prompt beside something that would leave it, or the names of its answers, out in silence."""
+    if options.prompt is None and options.answers is None:
+        return
+    if not foreign.is_of_transformers(model):
+        raise AttestError(
+            f"prompt= was given with a {type(model).__name__}, which gets its texts as they are; expected a causal language "
+            "model of transformers. Leave prompt= and answers= out."
+        )
+    if options.encode is not None or read.batched:
+        beside = "encode=" if options.encode is not None else "token ids"
+        raise AttestError(
+            f"prompt= was given beside {beside}, so no text would be put into the prompt; expected texts and tokenizer=. Give "
+            "attest.trial(model, texts, tokenizer=tokenizer, prompt=…, answers=…)"
+        )
+    names = names_of(options.label_names)
+    if isinstance(options.answers, Mapping) and names and names != tuple(map(str, options.answers)):
+        raise AttestError(
+            f"label_names= names the classes {', '.join(names)}, and answers= {', '.join(map(str, options.answers))}; "
+            "expected the names once, as the keys of answers=. Leave label_names= out."
+        )
 
 
 def network_of(model: Any) -> nn.Module:

@@ -12,6 +12,7 @@ import torch
 from attest.app.api.batches import Batch
 from attest.app.api.measuring import inputs_of
 from attest.core.errors import AttestError
+from attest.core.label_values import in_order
 from attest.core.memory import in_evaluation_mode
 from attest.datamodules.notice import say
 
@@ -78,7 +79,13 @@ def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[
     """
     if labels is None:
         return list(batches), {}
-    given = [label["text"] if isinstance(label, Mapping) else label for label in labels]
+    labelled = in_order(labels)
+    if labelled is None:
+        raise AttestError(
+            f"labels= is a {type(labels).__name__}; expected a list with the right answer to each question, or with a list of "
+            f"right answers. {HOW}"
+        )
+    given = [label.get("text") if isinstance(label, Mapping) else label for label in labelled]
     right = [[*each] if isinstance(each, Iterable) and not isinstance(each, str) else [each] for each in given]
     count = sum(len(batch["id"]) for batch in batches)
     if len(right) != count or not all(isinstance(one, str) for each in right for one in each):

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+import pandas as pd
 import torch
 
 from attest.app.api.batches import Encode, Words
@@ -67,6 +69,21 @@ class Options:
     def __post_init__(self) -> None:
         counted = None if self.processes == "ranks" else self.processes
         require_bounds({"seed": self.seed, "batch_size": self.batch_size, "processes": counted, "until": self.until})
+        require_bounds({"window": self.window})
+        if self.encode is not None and not callable(self.encode):
+            raise AttestError(
+                f"encode= is a {type(self.encode).__name__}; expected a function from a text to its token ids, such as "
+                "encode=lambda text: [vocabulary[word] for word in text.split()]"
+            )
+        if self.words is not None and not hasattr(self.words, "__getitem__"):
+            raise AttestError(
+                f"words= is a {type(self.words).__name__}; expected a list or a dictionary with the word of each token id."
+            )
+        if self.experiments is not None and not _name_experiments(self.experiments):
+            raise AttestError(
+                f"experiments= is {str(self.experiments)[:40]!r} ({type(self.experiments).__name__}); expected ids, or the "
+                "settings of each. For example: experiments=['E1', 'E2'] or experiments={'E2': {'permutations': 20}}"
+            )
         if self.window is None and (self.stride, self.pooled) != (0, "mean"):
             raise AttestError(
                 "stride= and pooled= need window=, which was not given; expected window=, the number of tokens in a window."
@@ -81,6 +98,13 @@ class Options:
             "label_column": self.label_column,
         }
         return {option: column for option, column in named.items() if column is not None}
+
+
+def _name_experiments(given: Any) -> bool:
+    """Return whether experiments were given as ids, or as a dictionary of settings by id."""
+    if isinstance(given, Mapping):
+        return all(isinstance(settings, Mapping) for settings in given.values())
+    return isinstance(given, Iterable) and not isinstance(given, bytes | pd.Series | pd.DataFrame | np.ndarray)
 
 
 def written(asked: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:

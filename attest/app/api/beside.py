@@ -165,7 +165,7 @@ def columns_by_text(
     rows: dict[Any, int] = {}
     for row, key in enumerate(keys):
         first = rows.setdefault(key, row)
-        if any(plain(table[name].iloc[first]) != plain(table[name].iloc[row]) for name in columns):
+        if any(not _are_alike(table[name].iloc[first], table[name].iloc[row]) for name in columns):
             raise AttestError(
                 f"{what} has the text {_short(key)!r} twice, with different {wanted}; expected one row for each text."
             )
@@ -179,8 +179,19 @@ def columns_by_text(
 
 
 def plain(value: Any) -> Any:
-    """Return a value of a table with its arrays converted to lists."""
-    return [plain(each) for each in value] if isinstance(value, np.ndarray | list) else value
+    """Return a value of a table with its arrays and tensors converted to lists."""
+    if isinstance(value, np.ndarray | np.generic | Tensor):
+        value = value.tolist()
+    return [plain(each) for each in value] if isinstance(value, list) else value
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a cell of a table, or an entry of a list, is empty: ``None``, NaN or ``pd.NA``."""
+    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
+
+
+def _are_alike(first: Any, second: Any) -> bool:
+    return (is_missing(first) and is_missing(second)) or plain(first) == plain(second)
 
 
 def _key(text: Any) -> Any:

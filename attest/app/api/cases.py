@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.app.api import answers as spans
-from attest.app.api.batches import Batch, Encode, Words, batches_of, in_batches
+from attest.app.api.batches import Batch, Encode, Words, batches_of, encoder_in, in_batches
 from attest.app.api.choices import made_choices
 from attest.app.api.given import Given
 from attest.app.api.measuring import Measuring, TaggedMeasuring, tagged_batches
@@ -132,6 +132,14 @@ class Choice(Case):
 
     def names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return names or tuple(f"choice {place}" for place in range(1, self.network.choices.logits.shape[-1] + 1))
+
+    def batches(
+        self, read: Given, encode: Encode | None, words: Words | None, batch_size: int, names: Sequence[str]
+    ) -> list[Batch]:
+        found = super().batches(read, encode, words, batch_size, names)
+        if (encoder := encoder_in(encode)) is not None:
+            encoder.cut = 0  # pairs that were told of when the model chose
+        return found
 
     def asked(self, batches: list[Batch], read: Given, encode: Encode | None) -> Batched:
         return [batch | {"asked": batch["id"]} for batch in batches], {}

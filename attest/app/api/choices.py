@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from attest.app.api.batches import Encode, batches_of
+from attest.app.api.batches import Encode, batches_of, encoder_in
 from attest.app.api.measuring import device_of, inputs_of
 from attest.core.errors import AttestError
 from attest.core.memory import in_evaluation_mode
@@ -27,10 +27,17 @@ def are_choices(text: Any) -> bool:
     return all(isinstance(each, str) for each in (text[0], *text[1]))
 
 
+def _with_lists(text: Any) -> Any:
+    """Return a text with its choices as a list, also if they are an array, as in a table."""
+    pair = isinstance(text, tuple | list) and len(text) == 2
+    return (text[0], text[1].tolist()) if pair and hasattr(text[1], "tolist") else text
+
+
 def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batch_size: int) -> list[tuple[str, str]]:
     """Return pairs of a text and the model's choice; store the logits of all choices in ``network.choices``."""
     from attest.models.pretrained.network import Choices
 
+    texts = [_with_lists(text) for text in texts]
     counts = {len(text[1]) for text in texts if are_choices(text)}
     if not all(map(are_choices, texts)) or len(counts) != 1:
         raise AttestError(
@@ -43,6 +50,8 @@ def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batc
     with in_evaluation_mode(network), torch.no_grad():
         for batch in batches_of(pairs, encode, batch_size=batch_size):
             logits[batch["id"]] = inputs_of(batch, network).read_by(network)[:, 0].float().cpu()
+    if (encoder := encoder_in(encode)) is not None:
+        encoder.tell_of_cuts(len(pairs), "pairs of a text and a choice", windows=False)
     table = logits.view(-1, count).to(device)
     network.choices = Choices(table, table.argmax(dim=-1))
     made = network.choices.made.tolist()

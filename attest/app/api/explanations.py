@@ -4,7 +4,7 @@ Legend: N texts, T tokens, W words.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from attest.app.api.batches import Batch
-from attest.app.api.beside import columns_by_text, of_tokens, units_of
+from attest.app.api.beside import columns_by_text, is_missing, of_tokens, units_of
 from attest.app.api.given import Given
 from attest.core.errors import AttestError
 from attest.datamodules.notice import say
@@ -57,7 +57,7 @@ def with_explanations(
     rows: dict[str, list[Tensor]] = {}
     said = {}
     for name, source in named.items():
-        numbers = _called(name, source, batches, read) if callable(source) else list(source)
+        numbers = _called(name, source, batches, read) if callable(source) else _listed(name, source)
         if len(numbers) != len(units):
             raise AttestError(
                 f"the explanation {name!r} has {len(numbers)} rows for {len(units)} texts; expected one row for each text."
@@ -98,8 +98,17 @@ def _require_names(named: Any) -> None:
             raise AttestError(f"the name {name!r} already belongs to another explanation; expected a new name.")
 
 
+def _listed(name: str, source: Any) -> list[Any]:
+    if isinstance(source, str | bytes | Mapping | Set | pd.DataFrame) or not isinstance(source, Iterable):
+        raise AttestError(
+            f"the explanation {name!r} is a {type(source).__name__}; expected a list with one row for each text, in their "
+            f"order. {HOW}"
+        )
+    return list(source)
+
+
 def _has_numbers(_name: str, column: pd.Series) -> bool:
-    first = column.iloc[0] if len(column) else None
+    first = next((cell for cell in column if not is_missing(cell)), None)
     return isinstance(first, list | tuple | np.ndarray) and len(first) > 0 and not isinstance(first[0], str)
 
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from attest.app.api.batches import Batch, text_of
 from attest.core.errors import AttestError
 from attest.core.label_values import listed as plain_list
-from attest.core.labels import columns_named
+from attest.core.labels import UNLABELLED, columns_named
 from attest.datamodules.instances import FIRST, HALF_CHARACTER, LABELS, SECOND, TAGS, TEXTS, TOKENS, first_of
 from attest.datamodules.notice import say, shortened, some
 from attest.datamodules.sources import classes_of
@@ -92,9 +92,11 @@ class Given:
         return [self._called(label) for label in self.labels]
 
     def _called(self, label: Any) -> Any:
-        if isinstance(label, list):
+        if isinstance(label, list | np.ndarray):
             return [self._called(each) for each in label]
-        return None if label is None else self.classes[label]
+        if label is None:
+            return None
+        return self.classes[label] if label >= 0 else UNLABELLED
 
 
 def given(data: Any, labels: Any = None, columns: Mapping[str, str] = MappingProxyType({})) -> Given:

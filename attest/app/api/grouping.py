@@ -6,11 +6,12 @@ from typing import Any
 import pandas as pd
 
 from attest.core.errors import AttestError
-from attest.core.label_values import listed
+from attest.core.label_values import in_order
 from attest.runs.folder import GROUPED
 
 Groups = Mapping[str, Sequence[Any]]
 """By the name of a grouping, such as the source of texts: a string or a number for each text."""
+HOW = "For example: groups={'source': ['news', 'forum', 'news']}; of a DataFrame, groups=frame[['source']].to_dict('list')"
 
 
 def groups_of(groups: Groups | None, texts: int, batched: bool) -> dict[str, list[Any]]:
@@ -22,6 +23,13 @@ def groups_of(groups: Groups | None, texts: int, batched: bool) -> dict[str, lis
     Raises:
         AttestError: there is not one value for each text, or there are batches.
     """
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping):
+        raise AttestError(
+            f"groups= is a {type(groups).__name__}, so the groups have no name; expected a dictionary with one value for each "
+            f"text. {HOW}"
+        )
     if not groups:
         return {}
     if batched:
@@ -29,8 +37,16 @@ def groups_of(groups: Groups | None, texts: int, batched: bool) -> dict[str, lis
             "groups= was given together with batches, whose texts have ids of their own; expected groups= only for a list or "
             "a table of texts. Leave groups= out."
         )
-    found = {str(name): [*listed(values)] for name, values in groups.items()}
-    for name, values in found.items():
+    found = {}
+    for name, given in groups.items():
+        values = in_order(given)
+        if values is None or any(isinstance(value, list | Mapping) for value in values):
+            what = f"a {type(given).__name__}" if values is None else "lists or objects"
+            raise AttestError(
+                f"groups= has {what} as the values of {name!r}; expected a list with a string or a number for each text, in "
+                f"their order. {HOW}"
+            )
+        found[str(name)] = values
         if len(values) != texts:
             raise AttestError(
                 f"groups= has {len(values)} values of {name!r} for {texts} texts; expected one value for each text, in their "

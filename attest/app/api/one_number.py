@@ -17,6 +17,7 @@ from torch import Tensor
 from attest.app.api.batches import Batch
 from attest.app.api.measuring import Measuring, inputs_of
 from attest.core.errors import AttestError
+from attest.core.label_values import in_order
 from attest.core.labels import require_no_table
 from attest.core.measures.numbers import significant
 from attest.core.rounding import rounding
@@ -31,8 +32,10 @@ def numbers_of(labels: Any, texts: int) -> Tensor | None:
     if labels is None:
         return None
     require_no_table("labels", labels)
+    given = in_order(labels)
+    if given is None:
+        raise AttestError(f"labels= is a {type(labels).__name__}; expected a list with a number for each text.")
     try:
-        given = labels.tolist() if hasattr(labels, "tolist") else list(labels)
         found = np.array([float(each) for each in given])
     except (TypeError, ValueError) as error:
         raise AttestError(

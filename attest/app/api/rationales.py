@@ -15,9 +15,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from attest.app.api.batches import Batch
-from attest.app.api.beside import Units, columns_by_text, of_tokens, plain, units_of
+from attest.app.api.beside import Units, columns_by_text, is_missing, of_tokens, plain, units_of
 from attest.app.api.given import Given
 from attest.core.errors import AttestError
+from attest.core.label_values import in_order
 from attest.datamodules.notice import say
 
 Rationales: TypeAlias = Sequence[Any] | pd.DataFrame | str | Path
@@ -47,7 +48,13 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
         found = columns_by_text(rationales, read, lambda name, _: name in COLUMNS, "rationales")
         rows = next(found[name] for name in COLUMNS if name in found)
     else:
-        rows = list(rationales)
+        listed = in_order(rationales)
+        if listed is None:
+            raise AttestError(
+                f"rationales= is a {type(rationales).__name__}; expected a list with one rationale for each text, in their "
+                "order. For example: rationales=[[0, 1, 0], [1, 0]]"
+            )
+        rows = listed
     units = units_of(batches, read, encode)
     if len(rows) != len(units):
         raise AttestError(
@@ -91,7 +98,7 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
 
 def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
     """Return the token whose tag a rationale explains and the user's marks of words; -1 and None without a rationale."""
-    if row is None or (isinstance(row, float) and np.isnan(row)):
+    if is_missing(row):
         return -1, None
     words, count = units.places.get("word", units.places["token that is not special"])
     named = row.get("word") if isinstance(row, Mapping) and {*row} == {"word", "marks"} else None
@@ -107,7 +114,7 @@ def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
 
 
 def _annotators(place: int, row: Any, units: Units, text: Any) -> list[np.ndarray]:
-    if row is None or (isinstance(row, float) and np.isnan(row)) or (isinstance(row, list | tuple) and not len(row)):
+    if is_missing(row) or (isinstance(row, list | tuple) and not len(row)):
         return []
     if _is_text(row):
         return [_starred(place, row, text)]

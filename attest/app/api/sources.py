@@ -15,6 +15,7 @@ from attest.app.api.pipelines import pipeline_in, require_own_prompt
 from attest.app.api.trials import on_device
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError, needing_transformers, refusing
+from attest.core.label_values import in_order, listed
 from attest.core.memory import in_evaluation_mode
 from attest.core.modes import as_it_is, one_at_a_time
 from attest.datamodules.notice import say
@@ -202,12 +203,13 @@ def _sources(context: str | Sequence[str], units: str | Sequence[Span]) -> tuple
     text = "\n\n".join(documents)
     if not all(document.strip() for document in documents) or not text:
         raise AttestError("the context is empty or contains an empty text; expected one or more texts with words.")
-    if units == "sentences":
+    named = units if isinstance(units, str) else ""
+    if named == "sentences":
         return text, sentences(text)
-    if units == "documents":
+    if named == "documents":
         ends = np.cumsum([len(document) + 2 for document in documents])
         return text, [(int(end) - len(each) - 2, int(end) - 2) for end, each in zip(ends, documents, strict=True)]
-    spans = [(int(begin), int(end)) for begin, end in units] if not isinstance(units, str) else []
+    spans = _spans_in(units)
     apart = all(first[1] <= second[0] for first, second in pairwise(spans))
     if not spans or not apart or any(not 0 <= begin < end <= len(text) for begin, end in spans):
         raise AttestError(
@@ -215,6 +217,13 @@ def _sources(context: str | Sequence[str], units: str | Sequence[Span]) -> tuple
             f"{len(text)} characters of the context, without overlaps. For example: units=[(0, 40), (40, 95)]"
         )
     return text, spans
+
+
+def _spans_in(units: Any) -> list[Span]:
+    """Return the pairs of whole numbers in ``units``; an empty list if it is something else."""
+    found = [listed(each) for each in in_order(units) or ()]
+    pairs = all(isinstance(each, list) and len(each) == 2 and all(isinstance(end, Integral) for end in each) for each in found)
+    return [(int(begin), int(end)) for begin, end in found] if pairs else []
 
 
 def _asked(prompt: str, context: str, question: str) -> tuple[str, int]:

@@ -269,7 +269,8 @@ def _batched(defendant: Defendant, read: Given, options: Options) -> Batched:
     if defendant.adapted:
         batches = foreign.with_words(batches, encode, read.items)
         if (encoder := encoder_in(encode)) is not None:
-            encoder.tell_of_cuts(sum(len(batch["id"]) for batch in batches))
+            whole = case.kind != TAGS and all(isinstance(text, str) for text in read.items)
+            encoder.tell_of_cuts(sum(len(batch["id"]) for batch in batches), windows=whole)
         if quoted := foreign.told_of_special_tokens(defendant.tokenizer, read.items):
             say(quoted)
     return case.asked(batches, read, encode)

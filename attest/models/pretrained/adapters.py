@@ -13,7 +13,9 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from attest.core.errors import AttestError, install_command, refusing, said_by
+from attest.core.kinds import CHOICE
 from attest.core.memory import in_evaluation_mode
+from attest.models.pretrained.heads import kind_of_class
 
 SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 IN_LAYERS = ("LORA", "ADALORA", "IA3", "LOHA", "LOKR", "OFT", "BOFT", "VERA", "HRA", "LN_TUNING")
@@ -40,7 +42,8 @@ def model_inside(adapted: Any) -> nn.Module:
     named = adapted.active_adapters or list(adapted.peft_config)
     for name in named:
         _require_in_layers(type(adapted).__name__, adapted.peft_config[name])
-    inside = adapted.get_base_model()
+    several = not hasattr(adapted, "get_base_model")  # adapters of several kinds
+    inside = adapted.base_model.model if several else adapted.get_base_model()
     fused = (layer for layer in inside.modules() if isinstance(layer, nn.TransformerEncoderLayer | nn.MultiheadAttention))
     adapted_parts = [part for layer in fused for part in layer.modules() if type(part).__module__.startswith("peft.")]
     if torch.backends.mha.get_fastpath_enabled() and adapted_parts:
@@ -51,8 +54,10 @@ def model_inside(adapted: Any) -> nn.Module:
     if not isinstance(inside, PreTrainedModel):
         return inside
     tokens = torch.arange(1, 6, device=inside.device).unsqueeze(0)
+    if kind_of_class(type(inside).__name__) == CHOICE:
+        tokens = tokens.unsqueeze(1)
     with torch.no_grad(), in_evaluation_mode(adapted):
-        logits = [model(input_ids=tokens, return_dict=True).logits for model in (adapted, inside)]
+        logits = [_logits_of(model(input_ids=tokens, return_dict=True)) for model in (adapted, inside)]
     if not torch.equal(*logits):
         raise AttestError(
             f"the model inside the {type(adapted).__name__} decides differently from the whole, so the adapter changes more "
@@ -60,6 +65,11 @@ def model_inside(adapted: Any) -> nn.Module:
             "give model.merge_and_unload()."
         )
     return inside
+
+
+def _logits_of(output: Any) -> torch.Tensor:
+    names = ("logits", "start_logits", "end_logits")
+    return torch.cat([output[name].flatten() for name in names if output.get(name) is not None])
 
 
 def _kind(settings: Any) -> str:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.errors import AttestError, refusing, said_by
-from attest.core.kinds import CLASSES, NUMBER, TAGS
+from attest.core.kinds import CHOICE, CLASSES, LABELS, NUMBER, SPANS, TAGS, Kind
 from attest.core.memory import in_evaluation_mode
 from attest.models.contract import require_no_chance
 from attest.models.observation import hooked
@@ -70,6 +70,7 @@ class PlainNetwork(PretrainedNetwork):
     def _explore(self) -> None:
         name = type(self.model).__name__
         _require_one_class(self.model)
+        _require_known_kind(self.model)
         self._mask_name, self._mask_as = _mask_parameter(self.model), MASKS[0]
         with in_evaluation_mode(self.model):
             for self._mask_as in MASKS:  # some modules fail with one of them: 1 - mask with bool, for example
@@ -146,6 +147,19 @@ def _require_one_class(model: nn.Module) -> None:
                 f"{type(model).__name__} contains a {name} that returns a number or several labels (problem_type {problem}), "
                 "which Attest can test only without the module around it; expected the inner model itself."
             )
+
+
+def _require_known_kind(model: nn.Module) -> None:
+    """Refuse a module that says that it decides something else than a class, a tag or a number, or says it by a word."""
+    said = getattr(model, "kind", None)
+    unread = [LABELS, CHOICE, SPANS, *(kind.name for kind in (LABELS, CHOICE, SPANS, NUMBER))]
+    if isinstance(said, str | Kind) and said in unread:
+        named = repr(said) if isinstance(said, str) else f"attest.core.kinds.{said.name.upper()}"
+        raise AttestError(
+            f"the attribute `kind` of {type(model).__name__} is {named}, but its logits would be read as those of classes; "
+            "expected attest.core.kinds.NUMBER for a module that returns one number, and no such `kind` for a module that "
+            f"chooses a class. {GUIDE}."
+        )
 
 
 def _mask_parameter(model: nn.Module) -> str | None:

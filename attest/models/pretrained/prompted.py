@@ -19,6 +19,7 @@ from attest.models.pretrained.texts import Encoder, begun_once, shown_tokens, sp
 
 TEXT = "{text}"
 """The placeholder in the template of a prompt that each text replaces."""
+HOW = "For example: prompt='Review: {text}\\nSentiment:', answers={'negative': ' bad', 'positive': ' good'}"
 EXAMPLE = '--prompt "Review: {text}\\nSentiment:" --labels positive=" good",negative=" bad"'
 
 
@@ -37,12 +38,22 @@ class Prompt:
     answers: Mapping[str, str]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.template, str):
+            raise AttestError(
+                f"the prompt is a {type(self.template).__name__}; expected a string with {TEXT} in the place of the text. "
+                f"{HOW}"
+            )
+        if not isinstance(self.answers, Mapping):
+            raise AttestError(
+                f"answers= is a {type(self.answers).__name__}; expected a dictionary with an answer for each label, in class "
+                f"order. {HOW}"
+            )
         if self.template.count(TEXT) != 1:
             raise AttestError(
                 f"the prompt {self.template!r} contains {TEXT} {self.template.count(TEXT)} times; expected {TEXT} exactly "
                 f"once, in the place of the text. For example: {EXAMPLE}"
             )
-        if len(self.answers) < 2 or not all(self.answers.values()):
+        if len(self.answers) < 2 or not all(isinstance(answer, str) and answer for answer in self.answers.values()):
             raise AttestError(
                 f"the labels of the prompt are {dict(self.answers)}; expected at least two labels, each with an answer. For "
                 f"example: {EXAMPLE}"
@@ -58,6 +69,12 @@ class Prompt:
             _first_alone(tokenizer, answer) if apart else _first_after(tokenizer, self.about("a text"), answer)
             for answer in self.answers.values()
         ]
+        if (unknown := tokenizer.unk_token_id) is not None and unknown in first:
+            answer = [*self.answers.values()][first.index(unknown)]
+            raise AttestError(
+                f"the answer {answer!r} begins with a token that the tokenizer does not know, {tokenizer.unk_token!r}; "
+                "expected answers of words that the model can write."
+            )
         if same := [token for token in first if first.count(token) > 1]:
             labels = [label for label, token in zip(self.answers, first, strict=True) if token == same[0]]
             (shown,) = shown_tokens(tokenizer, same[:1])
@@ -85,7 +102,14 @@ def answers_typed(typed: str) -> dict[str, str]:
 
 
 def _first_after(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) -> int:
-    before, after = tokenizer([prompt, prompt + answer], verbose=False)["input_ids"]
+    read = tokenizer([prompt, prompt + answer], verbose=False)
+    before, after = read["input_ids"]
+    if read[0].special_tokens_mask[-1]:
+        (end,) = shown_tokens(tokenizer, before[-1:])
+        raise AttestError(
+            f"the tokenizer ends every text with {end!r}, behind which nobody answers; expected a tokenizer that adds no "
+            "token at the end of a text. Many take add_eos_token=False."
+        )
     if len(after) == len(before) or after[: len(before)] != before:
         raise AttestError(
             f"the answer {answer!r} shares a token with the end of the prompt, {prompt[-10:]!r}, or adds no token; expected "

@@ -228,11 +228,17 @@ class Encoder:
         """Return the text that is displayed for each token id."""
         return shown_tokens(self.tokenizer, range(len(self.tokenizer)))
 
-    def tell_of_cuts(self, texts: int) -> None:
-        """Warn with the number of shortened texts, if there are any."""
+    def tell_of_cuts(self, texts: int, what: str = "texts", windows: bool = True) -> None:
+        """Warn with the number of shortened texts, if there are any, and count anew.
+
+        Args:
+            windows: whether the texts can be read in windows.
+        """
         if self.cut:
+            mend = " window= (--window) reads whole texts." if windows else ""
             warnings.warn(
-                f"{self.cut} of {texts} texts are longer than the {self.longest} tokens that the model reads; "
-                f"{side_cut(self.tokenizer)}. window= (--window) reads whole texts.",
+                f"{self.cut} of {texts} {what} are longer than the {self.longest} tokens that the model reads; "
+                f"{side_cut(self.tokenizer)}.{mend}",
                 stacklevel=2,
             )
+        self.cut = 0

@@ -136,7 +136,16 @@ def test_a_folder_is_read(model, tokenizer, trial, tmp_path, corpora, capsys, sn
 
 @pytest.mark.parametrize(
     ("texts", "options"),
-    [(TEXTS, {}), (ASKED, {"labels": ["a"]}), (ASKED, {"labels": [1] * len(ASKED)}), (ASKED, {"window": 9})],
+    [
+        (TEXTS, {}),
+        (ASKED, {"labels": ["a"]}),
+        (ASKED, {"labels": [1] * len(ASKED)}),
+        (ASKED, {"window": 9}),
+        (ASKED, {"labels": "abcde"}),
+        (ASKED[:2], {"labels": {"text": [["fine"], ["dull"]], "answer_start": [[0], [0]]}}),
+        (ASKED, {"labels": 3}),
+        (ASKED, {"labels": [{"answer": "fine"}] * len(ASKED)}),
+    ],
 )
 def test_what_is_no_question_is_refused(model, tokenizer, texts, options, snapshot):
     with pytest.raises(AttestError) as error:

@@ -109,11 +109,27 @@ def test_texts_without_choices_are_refused(model, tokenizer, texts, snapshot):
     assert str(error.value) == snapshot
 
 
+def test_choices_that_are_too_long_are_counted_once(model, tokenizer):
+    """Texts that were cut were counted again for each choice, and windows cannot read pairs."""
+    texts = [("a fine film", ["fine " * 80, "a film"]), ("dull " * 80, ["a film", "dull " * 80])]
+    with pytest.warns(UserWarning, match="3 of 4 pairs") as said:
+        tried(model, tokenizer, texts)
+    assert [str(each.message) for each in said if "longer" in str(each.message)] == [
+        "3 of 4 pairs of a text and a choice are longer than the 64 tokens that the model reads; their ends are cut."
+    ]
+
+
+def test_choices_of_a_table_are_arrays(model, tokenizer):
+    arrays = [(text, np.array(choices, dtype=object)) for text, choices in CHOICES]
+    found = tried(model, tokenizer, arrays).table()
+    assert found["probability_choice 1"].tolist() == tried(model, tokenizer).table()["probability_choice 1"].tolist()
+
+
 class Letters(Encoder):
     """Reads a pair of texts as one token each."""
 
     def __init__(self):
-        pass
+        self.cut = 0
 
     def columns(self, pair):
         return {"token_ids": [2, *(4 + len(each) for each in pair), 3]}

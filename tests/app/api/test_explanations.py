@@ -105,6 +105,10 @@ WRONG = {
     "a text twice": pd.concat([FRAME, FRAME.assign(shap=PLAIN)]),
     "no column of texts": FRAME[["shap"]],
     "no column of numbers": FRAME[["text", "label"]],
+    "one number": {"shap": 3},
+    "a table": {"shap": FRAME},
+    "in no order": {"shap": {*map(tuple, WORDS)}},
+    "a cell is empty": FRAME.assign(shap=[None, *FRAME["shap"][1:]]),
     "no file": "shap.parquet",
 }
 

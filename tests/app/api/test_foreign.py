@@ -15,6 +15,7 @@ from scipy.stats import entropy
 import attest
 from attest.app.api.measuring import Measuring
 from attest.core.errors import AttestError
+from attest.core.kinds import CHOICE, LABELS
 from attest.core.memory import budget_kept, set_memory_budget
 from attest.models.networks import TransformerClassifier
 from attest.models.observation import observe
@@ -400,6 +401,34 @@ def test_a_module_around_a_model_of_transformers(name, attention, tokenizer):
     found = torch.tensor(tried.table().filter(like="probability_").to_numpy()).float()
     torch.testing.assert_close(found, own, rtol=0, atol=1e-5)
     assert {"E1", "E2", "E8"} <= set(tried.experiments)
+
+
+@pytest.mark.parametrize("kind", [LABELS, CHOICE, "labels", "number"], ids=str)
+def test_a_module_that_says_another_kind_is_not_read_as_classes(kind, model, refusal):
+    module = Around(model)
+    module.kind = kind
+    with refusal():
+        attest.trial(module, [{"token_ids": torch.tensor([[2, 5, 3]]), "mask": torch.ones(1, 3).bool()}], progress=False)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"window": "8"},
+        {"window": 8.5},
+        {"encode": "text"},
+        {"words": 3},
+        {"experiments": 3},
+        {"experiments": {"E2": None}},
+        {"experiments": pd.Series(["E2"])},
+        {"label_names": 3},
+        {"label_names": b"abc"},
+    ],
+    ids=str,
+)
+def test_options_of_another_type_are_refused(options, model, tokenizer, refusal):
+    with refusal():
+        attest.trial(model, ["a fine film"], tokenizer=tokenizer, progress=False, **options)
 
 
 def test_what_is_given_otherwise_is_told_the_one_line_way(model, tokenizer, refusal):

@@ -1,5 +1,6 @@
 """What the user knows of each text, and how it comes into the table of the texts."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -27,6 +28,33 @@ def test_one_value_for_each_text_is_expected():
         groups_of({"source": ["a", "b"]}, 3, False)
     with pytest.raises(AttestError, match="together with batches"):
         groups_of({"source": ["a", "b", "c"]}, 3, True)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        ["a", "b", "b"],
+        pd.DataFrame({"source": ["a", "b", "b"]}),
+        np.array(["a", "b", "b"], dtype=object),
+        3,
+        {"source": {"a", "b", "c"}},
+        {"source": {0: "a", 1: "b", 2: "b"}},
+        {"source": "abb"},
+        {"source": None},
+        {"source": np.zeros((3, 2))},
+    ],
+    ids=str,
+)
+def test_what_gives_no_value_for_each_text_is_refused(groups, refusal):
+    """A set has no order, and a dictionary and a string were read as their keys and their letters."""
+    with refusal():
+        groups_of(groups, 3, False)
+
+
+def test_values_come_in_any_form_with_an_order():
+    values = ["a", "b", "b"]
+    for form in (tuple(values), iter(values), np.array(values), pd.Series(values, index=[2, 1, 0]), pd.Categorical(values)):
+        assert groups_of({"source": form}, 3, False) == {"source": values}
 
 
 def test_a_trial_keeps_them_beside_its_texts():

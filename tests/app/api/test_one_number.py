@@ -199,6 +199,9 @@ def test_what_is_said_of_it(trial, tmp_path, snapshot):
 REFUSED = {
     "classes": lambda model, tokenizer: tried(model, tokenizer, labels=["good", "bad", "good", "bad", "good"]),
     "too few labels": lambda model, tokenizer: tried(model, tokenizer, labels=[1, 2]),
+    "letters": lambda model, tokenizer: tried(model, tokenizer, labels="12345"),
+    "a dictionary": lambda model, tokenizer: tried(model, tokenizer, labels=dict.fromkeys(TEXTS, 1.0)),
+    "one number": lambda model, tokenizer: tried(model, tokenizer, labels=3),
     "not finite": lambda model, tokenizer: tried(model, tokenizer, labels=[1, 2, float("nan"), 3, 4]),
     "one text": lambda model, tokenizer: tried(model, tokenizer, texts=TEXTS[:1]),
     "the same text": lambda model, tokenizer: tried(near_one(), tokenizer, texts=TEXTS[:1] * 3),

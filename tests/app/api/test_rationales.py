@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import attest
 from attest.app.api.batches import batches_of
@@ -84,6 +85,9 @@ WRONG = {
     "stars around two words": ["a *fine film*", *STARRED[1:]],
     "too few": MARKED[:4],
     "none": [None] * 5,
+    "a dictionary": dict(zip(TEXTS, MARKED, strict=True)),
+    "in no order": {*map(tuple, MARKED)},
+    "no list": 3,
     "no column": pd.DataFrame({"text": TEXTS, "why": MARKED}),
 }
 
@@ -92,6 +96,24 @@ WRONG = {
 def test_what_marks_nothing_is_refused(wrong, model, tokenizer, refusal):
     with refusal():
         attest.trial(model, TEXTS, ["E15"], tokenizer=tokenizer, rationales=WRONG[wrong], progress=False)
+
+
+def test_an_empty_cell_is_a_text_without_marks(model, tokenizer):
+    """NaN is unlike itself: a text with an empty cell was said to stand twice in the table."""
+    encode = Encoder(model, tokenizer)
+    expected = [marks.isnan().all().item() for marks in held(encode, TEXTS, [*STARRED[:4], None])]
+    assert expected == [False, False, False, False, True]
+    for empty in (None, np.nan, pd.NA):
+        for column in ([*STARRED[:4], empty], [*MARKED[:4], empty]):
+            table = pd.DataFrame({"text": TEXTS, "rationales": pd.Series(column, dtype=object)})
+            assert [marks.isnan().all().item() for marks in held(encode, TEXTS, table)] == expected
+            assert [marks.isnan().all().item() for marks in held(encode, TEXTS, column)] == expected
+
+
+def test_marks_in_tensors_are_those_in_lists(model, tokenizer):
+    encode = Encoder(model, tokenizer)
+    for marks, listed in zip(held(encode, TEXTS, [*map(torch.tensor, MARKED)]), held(encode, TEXTS, MARKED), strict=True):
+        assert torch.equal(marks, listed)
 
 
 def test_a_table_that_is_damaged_is_named(model, tokenizer, tmp_path, monkeypatch, refusal):

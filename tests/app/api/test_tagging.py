@@ -128,6 +128,21 @@ def test_what_is_no_tagged_sentence_is_refused(model, tokenizer, sentences, labe
         attest.trial(model, sentences, tokenizer=tokenizer, labels=labels)
 
 
+def test_words_without_a_tag_stand_beside_names_and_in_data_sets(model, tokenizer):
+    """-1, by which data sets mark what has no class, was read as the last class."""
+    datasets = pytest.importorskip("datasets")
+    gold = [[-100, 2, 2], *GOLD[1:]]
+    named = [[tag if tag == -100 else TAGS[tag] for tag in tags] for tags in gold]
+    classes = datasets.Sequence(datasets.ClassLabel(names=TAGS))
+    features = datasets.Features({"tokens": datasets.Sequence(datasets.Value("string")), "ner_tags": classes})
+    rows = {"tokens": SENTENCES, "ner_tags": [[max(tag, -1) for tag in tags] for tags in gold]}
+    asked = {"E9": {"draws": 1}}
+    expected = attest.trial(model, SENTENCES, asked, tokenizer=tokenizer, labels=gold).summary
+    assert attest.trial(model, SENTENCES, asked, tokenizer=tokenizer, labels=named).summary == expected
+    found = attest.trial(model, datasets.Dataset.from_dict(rows, features=features), asked, tokenizer=tokenizer).summary
+    assert found == expected
+
+
 def test_tags_by_name_are_the_same(tried, model, tokenizer):
     names = pd.Series([np.array([TAGS[tag] for tag in tags]) for tags in GOLD], index=[3, 1, 0, 2])
     again = attest.trial(model, map(np.array, SENTENCES), ("E13",), tokenizer=tokenizer, labels=names)

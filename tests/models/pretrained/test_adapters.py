@@ -8,7 +8,13 @@ import peft
 import pytest
 import torch
 from torch import nn
-from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoModelForTokenClassification
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMultipleChoice,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+)
 
 import attest
 from attest.app.api.foreign import bare
@@ -19,6 +25,7 @@ from attest.models.pretrained.admitted import require_as_it_is
 from attest.models.pretrained.heads import kind_saved
 from attest.models.pretrained.loading import config_tried, load, to_fine_tune
 from attest.models.pretrained.network import PretrainedNetwork
+from tests.app.api.test_choices import made
 from tests.models.pretrained.speaking import speaking_tokenizer
 from tests.models.pretrained.test_softmaxes import OF_ENCODERS, Own
 from tests.models.pretrained.tiny import TEXTS, WORDS, batch, tiny
@@ -89,6 +96,41 @@ def test_a_second_adapter_and_none_are_what_the_owner_runs(tokenizer):
         torch.testing.assert_close(seen[-1], own(model, tokenizer), rtol=0, atol=1e-5)
     torch.testing.assert_close(of_trial(model, tokenizer), seen[1], rtol=0, atol=0)
     assert all((seen[first] - seen[second]).abs().max() > 1e-3 for first, second in ((0, 1), (0, 2), (1, 2)))
+
+
+def test_adapters_of_several_kinds_at_once(tokenizer):
+    base = tiny("bert", vocab_size=len(WORDS))
+    model = peft.get_peft_model(base, peft.LoraConfig(task_type="SEQ_CLS", target_modules=["query"]), mixed=True)
+    model.add_adapter("second", peft.LoHaConfig(task_type="SEQ_CLS", target_modules=["value"]))
+    model.set_adapter(["default", "second"])
+    torch.testing.assert_close(of_trial(drawn(model, 0), tokenizer), own(model, tokenizer), rtol=0, atol=1e-5)
+
+
+@torch.no_grad()
+def test_a_model_of_answers_in_an_adapter(tokenizer):
+    model = adapted(made(AutoModelForQuestionAnswering, num_labels=2), task_type="QUESTION_ANS")
+    asked = [("a film", text) for text in TEXTS]
+    found = attest.trial(model, asked, QUICK, tokenizer=tokenizer, progress=False).table()["answer"].tolist()
+    expected = []
+    for question, passage in asked:
+        read = tokenizer(question, passage, return_tensors="pt")
+        said, real = model(**read), torch.tensor([place == 1 for place in read.sequence_ids(0)])
+        sums = said.start_logits[0].unsqueeze(1) + said.end_logits[0].unsqueeze(0)
+        sums = sums.masked_fill(~(real.unsqueeze(1) & real).triu(), -torch.inf)
+        begin, end = divmod(int(sums.argmax()), len(real))
+        expected.append(passage[read[0].offsets[begin][0] : read[0].offsets[end][1]])
+    assert found == expected
+
+
+@torch.no_grad()
+def test_a_model_of_choices_in_an_adapter(tokenizer):
+    model = adapted(made(AutoModelForMultipleChoice), task_type=None, target_modules=["query"])
+    choices = ["a fine film", "very dully"]
+    table = attest.trial(model, [(text, choices) for text in TEXTS], QUICK, tokenizer=tokenizer, progress=False).table()
+    for text, found in zip(TEXTS, table.filter(like="probability_").to_numpy(), strict=True):
+        read = tokenizer([text] * 2, choices, return_tensors="pt", padding=True)
+        logits = model(**{name: each.unsqueeze(0) for name, each in read.items()}).logits[0]
+        torch.testing.assert_close(torch.tensor(found).float(), logits.softmax(dim=-1), rtol=0, atol=1e-5)
 
 
 def test_every_layer_is_reached_and_nothing_is_merged(tokenizer):

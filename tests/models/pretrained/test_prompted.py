@@ -2,9 +2,11 @@
 
 from copy import deepcopy
 
+import numpy as np
 import pytest
 import torch
 from tokenizers.processors import TemplateProcessing
+from torch import nn
 
 import attest
 from attest.core.errors import AttestError
@@ -103,6 +105,38 @@ def test_a_trial_by_prompt(tokenizer):
 def test_what_cannot_be_asked_is_refused_in_a_sentence(tokenizer, template, answers, refusal):
     with refusal():
         attest.trial(tiny("llama", speaks=True), TEXTS, tokenizer=tokenizer, prompt=template, answers=answers)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"answers": [" bad", " good"]},
+        {"answers": {" bad", " good"}},
+        {"answers": (pair for pair in ANSWERS.items())},
+        {"answers": np.array([" bad", " good"], dtype=object)},
+        {"answers": 3},
+        {"answers": {"bad": 1, "good": 2}},
+        {"answers": {"bad": [" bad"], "good": [" good"]}},
+        {"answers": {"bad": " awful", "good": " good"}},
+        {"prompt": str.upper},
+        {"label_names": ["good", "bad"]},
+        {"encode": str.split},
+        {"data": [{"token_ids": torch.tensor([[7, 8]]), "mask": torch.ones(1, 2).bool()}]},
+        {"model": nn.Linear(2, 2)},
+    ],
+    ids=lambda options: str(*options),
+)
+def test_what_would_be_left_out_or_is_of_another_type_is_refused(tokenizer, options, refusal):
+    given = {"model": tiny("llama", speaks=True), "data": TEXTS, "prompt": TEMPLATE, "answers": ANSWERS} | options
+    with refusal():
+        attest.trial(given.pop("model"), given.pop("data"), tokenizer=tokenizer, progress=False, **given)
+
+
+def test_a_tokenizer_that_ends_texts_is_refused(tokenizer, refusal):
+    ending = deepcopy(tokenizer)
+    ending.backend_tokenizer.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 3)])
+    with refusal():
+        attest.trial(tiny("llama", speaks=True), TEXTS, tokenizer=ending, prompt=TEMPLATE, answers=ANSWERS)
 
 
 def test_a_text_that_is_too_long_is_refused_for_its_end_asks_the_question(tokenizer, refusal):
