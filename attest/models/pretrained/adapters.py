@@ -13,7 +13,7 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from attest.core.errors import AttestError, install_command, refusing, said_by
-from attest.core.kinds import CHOICE
+from attest.core.kinds import CHOICE, SPANS
 from attest.core.memory import in_evaluation_mode
 from attest.models.pretrained.heads import kind_of_class
 
@@ -64,7 +64,23 @@ def model_inside(adapted: Any) -> nn.Module:
             f"than layers; expected an adapter of one of these kinds: {', '.join(IN_LAYERS)}. If the adapter can be merged, "
             "give model.merge_and_unload()."
         )
+    _require_types_read(adapted, inside, tokens)
     return inside
+
+
+def _require_types_read(adapted: Any, inside: PreTrainedModel, tokens: torch.Tensor) -> None:
+    """Refuse peft's wrapper of models that answer questions, which does not hand the types of tokens on."""
+    if kind_of_class(type(inside).__name__) != SPANS or getattr(inside.config, "type_vocab_size", 1) < 2:
+        return
+    with torch.no_grad(), in_evaluation_mode(adapted):
+        types = torch.ones_like(tokens)
+        logits = [_logits_of(model(input_ids=tokens, token_type_ids=types, return_dict=True)) for model in (adapted, inside)]
+    if not torch.equal(*logits):
+        raise AttestError(
+            f"{type(adapted).__name__} leaves out the types of tokens (token_type_ids), which the {type(inside).__name__} "
+            "inside it reads, so that the two answer differently; expected one of the two. If yours reads types, give "
+            "model.get_base_model(), which keeps the adapter."
+        )
 
 
 def _logits_of(output: Any) -> torch.Tensor:

@@ -106,20 +106,10 @@ def test_adapters_of_several_kinds_at_once(tokenizer):
     torch.testing.assert_close(of_trial(drawn(model, 0), tokenizer), own(model, tokenizer), rtol=0, atol=1e-5)
 
 
-@torch.no_grad()
-def test_a_model_of_answers_in_an_adapter(tokenizer):
+def test_a_wrapper_that_leaves_types_of_tokens_out_is_refused(tokenizer, refusal):
     model = adapted(made(AutoModelForQuestionAnswering, num_labels=2), task_type="QUESTION_ANS")
-    asked = [("a film", text) for text in TEXTS]
-    found = attest.trial(model, asked, QUICK, tokenizer=tokenizer, progress=False).table()["answer"].tolist()
-    expected = []
-    for question, passage in asked:
-        read = tokenizer(question, passage, return_tensors="pt")
-        said, real = model(**read), torch.tensor([place == 1 for place in read.sequence_ids(0)])
-        sums = said.start_logits[0].unsqueeze(1) + said.end_logits[0].unsqueeze(0)
-        sums = sums.masked_fill(~(real.unsqueeze(1) & real).triu(), -torch.inf)
-        begin, end = divmod(int(sums.argmax()), len(real))
-        expected.append(passage[read[0].offsets[begin][0] : read[0].offsets[end][1]])
-    assert found == expected
+    with refusal():
+        attest.trial(model, [("a film", text) for text in TEXTS], QUICK, tokenizer=tokenizer, progress=False)
 
 
 @torch.no_grad()
