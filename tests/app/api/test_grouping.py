@@ -43,7 +43,7 @@ def test_one_value_for_each_text_is_expected():
         {"source": None},
         {"source": np.zeros((3, 2))},
     ],
-    ids=str,
+    ids=["list", "frame", "array", "number", "a set", "a dictionary", "a string", "nothing", "a table"],
 )
 def test_what_gives_no_value_for_each_text_is_refused(groups, refusal):
     """A set has no order, and a dictionary and a string were read as their keys and their letters."""

@@ -245,5 +245,5 @@ def test_numbers_of_batches_are_read_as_those_of_labels(model):
         attest.trial(model, [batch | {"label": torch.tensor([[1.0], [0.5], [2.0]])}], **asked)
     found = attest.trial(model, [batch | {"label": [1.0, 0.5, 2.0]}], **asked)
     assert found.table()["label"].tolist() == [1.0, 0.5, 2.0]
-    with pytest.raises(AttestError, match="'int' object is not iterable"):
+    with pytest.raises(AttestError, match="labels= is a int; expected a list with a number for each text"):
         numbers_of(3, 1)
