@@ -2,6 +2,7 @@
 
 import json
 
+import datasets
 import numpy as np
 import pandas as pd
 import pytest
@@ -130,7 +131,6 @@ def test_what_is_no_tagged_sentence_is_refused(model, tokenizer, sentences, labe
 
 def test_words_without_a_tag_stand_beside_names_and_in_data_sets(model, tokenizer):
     """-1, by which data sets mark what has no class, was read as the last class."""
-    datasets = pytest.importorskip("datasets")
     gold = [[-100, 2, 2], *GOLD[1:]]
     named = [[tag if tag == -100 else TAGS[tag] for tag in tags] for tags in gold]
     classes = datasets.Sequence(datasets.ClassLabel(names=TAGS))
