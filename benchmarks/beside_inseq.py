@@ -55,7 +55,7 @@ class Inseq:
         written = [prompt + answer for prompt, answer in zip(asked, answers, strict=True)]
         more = {} if name == NAMES[0] else {"attributed_fn": "among_answers"}
         found = self.models[name].attribute(asked, written, batch_size=len(texts), show_progress=False, **more)
-        values = [each.target_attributions[: each.attr_pos_start, 0] for each in found.sequence_attributions]
+        values = [each.target_attributions[: each.attr_pos_start, 0].detach() for each in found.sequence_attributions]
         return values if name == NAMES[0] else [each.sum(dim=-1) for each in values]
 
 
