@@ -107,16 +107,14 @@ def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
         )
 
 
-def require_columns(labels: Any, words: Any, special: Any, mask: Tensor) -> None:
-    """Refuse what is known beside a batch unless it is a tensor with one entry for each text, or for each token."""
-    known = {"labels": (labels, mask.shape[:1]), "words": (words, mask.shape), "special": (special, mask.shape)}
-    for name, (given, shape) in known.items():
+def require_columns(words: Any, special: Any, mask: Tensor) -> None:
+    """Refuse what is known of the tokens of a batch unless it is a tensor with one entry for each token."""
+    for name, given in {"words": words, "special": special}.items():
         if given is not None and not isinstance(given, Tensor):
             raise AttestError(f"`{name}` is a {type(given).__name__}; expected a tensor. Use torch.as_tensor({name}).")
-        if given is not None and given.shape[: len(shape)] != shape:
-            unit = "text" if len(shape) == 1 else "token"
+        if given is not None and given.shape[: mask.ndim] != mask.shape:
             raise AttestError(
-                f"`{name}` has the shape {tuple(given.shape)}; expected one entry for each {unit}, {tuple(shape)}."
+                f"`{name}` has the shape {tuple(given.shape)}; expected one entry for each token, {tuple(mask.shape)}."
             )
 
 

@@ -373,7 +373,7 @@ def observe(
     require_steps(network)
     module = cast(nn.Module, network)
     require_batch(ids, tokens, mask)
-    require_columns(labels, words, special, mask)
+    require_columns(words, special, mask)
     # cuDNN refuses the backward pass of a recurrent network in evaluation mode; its native kernels do not. Evidence compares
     # outputs that differ by less than half precision resolves, so a network trained in it is put on trial in its own.
     with (

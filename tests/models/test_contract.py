@@ -61,8 +61,8 @@ def test_a_bad_batch_is_refused(changes, refusal):
 
 @pytest.mark.parametrize(
     "beside",
-    [{"labels": [0, 1, 0]}, {"labels": torch.zeros(2)}, {"words": [[0]]}, {"special": torch.zeros(3, 1)}],
-    ids=["labels in a list", "labels of two texts", "words in lists", "special without texts"],
+    [{"words": [[0]]}, {"special": torch.zeros(3, 1)}],
+    ids=["words in lists", "special without texts"],
 )
 def test_what_is_known_beside_a_batch_has_its_shape(beside, refusal):
     with refusal():
