@@ -130,24 +130,29 @@ class Captum:
         return self.model(attention_mask=mask, **inputs).logits.softmax(dim=-1)
 
 
-def main() -> None:
-    """Print a line for each attribution."""
+def asked(parser: argparse.ArgumentParser) -> tuple[Any, Any, list[str], argparse.Namespace]:
+    """Add options that name a model and texts; return the model, its tokenizer, the texts, and all that was typed."""
     from attest.models.pretrained.loading import load
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
     parser.add_argument("--data", default="sst", help="a corpus by name, or a file")
     parser.add_argument("--texts", type=int, default=64)
     parser.add_argument("--tokens", type=int, nargs=2, help="of each text: the least and the most; by default any")
-    parser.add_argument("--batch-size", type=int, default=16, help="captum has all tokens of a batch of texts in one pass")
     typed = parser.parse_args()
-    torch.set_num_threads(1)
     model, tokenizer = load(typed.model)
     texts = labelled(typed.data, "test", 100 * typed.texts if typed.tokens else typed.texts).texts
     if typed.tokens:
         least, most = typed.tokens
         texts = [text for text in texts if least <= len(tokenizer(text)["input_ids"]) <= most]
-    texts = texts[: typed.texts]
+    return model, tokenizer, texts[: typed.texts], typed
+
+
+def main() -> None:
+    """Print a line for each attribution."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--batch-size", type=int, default=16, help="captum has all tokens of a batch of texts in one pass")
+    torch.set_num_threads(1)
+    model, tokenizer, texts, typed = asked(parser)
     stages = race(model, tokenizer, texts, typed.batch_size)
     print(f"{'':<22}{'captum s':>10}{'ours s':>10}{'ratio':>8}{'apart':>10}")
     for name, stage in stages.items():

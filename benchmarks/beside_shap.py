@@ -24,7 +24,6 @@ from attest.app.api.batches import batches_of
 from attest.app.api.foreign import read_by
 from attest.core.measures.numbers import interval
 from attest.core.measures.summary import share_interval
-from attest.datamodules.labelled import labelled
 from attest.experiments.deciding.experiment import neutral_in
 from attest.experiments.deciding.filling import Game
 from attest.experiments.deciding.neutral import ROUGH, single_effects
@@ -32,6 +31,7 @@ from attest.experiments.deciding.observed import texts_of
 from attest.experiments.deciding.search import deciding_words, is_long, places_in
 from attest.experiments.readings.kinds import READINGS
 from attest.models.observation import observe, observe_again
+from benchmarks.attributions import asked
 from benchmarks.measuring import timed
 
 POOL_TEXTS = 32
@@ -133,21 +133,10 @@ def all_compared(model: torch.nn.Module, tokenizer: object, texts: list[str]) ->
 
 def main() -> None:
     """Print what was found."""
-    from attest.models.pretrained.loading import load
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
-    parser.add_argument("--data", default="sst", help="a corpus by name, or a file")
-    parser.add_argument("--texts", type=int, default=64)
-    parser.add_argument("--tokens", type=int, nargs=2, help="of each text: the least and the most; by default any")
-    typed = parser.parse_args()
     torch.set_num_threads(1)
-    model, tokenizer = load(typed.model)
-    texts = labelled(typed.data, "test", 100 * typed.texts if typed.tokens else typed.texts).texts
-    if typed.tokens:
-        least, most = typed.tokens
-        texts = [text for text in texts if least <= len(tokenizer(text)["input_ids"]) <= most]
-    found = [*all_compared(model, tokenizer, texts[: typed.texts])]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    model, tokenizer, texts, _ = asked(parser)
+    found = [*all_compared(model, tokenizer, texts)]
     right = np.array([each.right for each in found], dtype=float)
     ratios = np.array([each.theirs / each.ours for each in found])
     fewer, more = ((ratios < 1).mean(), (ratios > 1).mean())
