@@ -12,11 +12,10 @@ from attest.app.api.batches import Batch, Encode, Words
 from attest.app.api.cases import Case, case_of
 from attest.app.api.given import Given
 from attest.app.api.long_texts import about_windows, in_windows
-from attest.app.api.measuring import device_of, inputs_of
-from attest.app.api.pipelines import pipeline_in, require_own_answers
+from attest.app.api.pipelines import pipeline_in
 from attest.core.errors import AttestError
 from attest.core.labels import names_of
-from attest.models.contract import STEPS, require_itself, require_steps
+from attest.models.contract import STEPS, require_steps
 from attest.models.traits import traits_of
 
 if TYPE_CHECKING:
@@ -59,24 +58,6 @@ class Defendant:
             return self.case.remark
         network: Any = self.network
         return str(network.about) if traits_of(network).crosses else None
-
-    def require_itself(self, batch: Batch, read: Given) -> None:
-        """Refuse a wrapper that says something else of a batch than the model, or the pipeline, that was given."""
-        rows = batch[self.case.row].tolist()
-        answers = self.pipeline is not None and self.adapted and not read.batched
-        texts = [read.items[row] for row in rows] if self.windowed is not None or answers else []
-        if self.windowed is not None:
-            from attest.models.pretrained.windows import require_own_windows  # imports transformers
-
-            reads: Any = self.encode
-            require_own_windows(self.windowed, reads.tokenizer, texts, batch["token_ids"], batch["mask"])
-        beside = foreign.everything_of(self.encode, read.items, rows) if self.adapted else {}
-        on = device_of(self.network)
-        given = {name: each.to(on) for name, each in beside.items()}
-        require_itself(self.network, batch["id"].to(on), inputs_of(batch, self.network), **given)
-        if answers:
-            window = None if self.windowed is None else self.windowed.windows.window
-            require_own_answers(self.pipeline, self.network, self.encode, texts, batch, window)
 
 
 def admitted(model: Any, tokenizer: Any, read: Given, options: Options) -> tuple[Defendant, Given]:

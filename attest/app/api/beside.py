@@ -26,10 +26,12 @@ class Units:
     """A map from a user's numbers to the T tokens of a text. The user gives one number per token or per word.
 
     ``places`` has two entries for each unit, such as ``word``. The first gives for each real token the index of its number
-    among the user's numbers, int64, -1 for none. The second is how many numbers the user must give.
+    among the user's numbers, int64, -1 for none. The second is how many numbers the user must give. ``written`` is the text as
+    the user gave it, None in a batch of token ids.
     """
 
     def __init__(self, text: Batch, written: Any, spaced_of: Callable[[Any], list[int]] | None) -> None:
+        self.written = written
         real = text["mask"].bool().cpu()
         length = int(real.sum())
         special = torch.zeros(length, dtype=torch.bool)
@@ -40,7 +42,7 @@ class Units:
         plain = torch.where(special, -1, (~special).cumsum(dim=0) - 1)
         self.width = len(real)
         self.places = {"token": (torch.arange(length), length), UNITS[1]: (plain, int((~special).sum()))}
-        if spaced_of is not None:
+        if spaced_of is not None and written is not None:
             parts = [written] if isinstance(written, str) else written
             words = len(written) if isinstance(written, list) else sum(len(part.split()) for part in parts)
             self.places["word"] = torch.tensor(spaced_of(written)), words
@@ -63,9 +65,9 @@ def units_of(batches: Sequence[Batch], read: Given, encode: Any) -> list[Units]:
             "explanations and rationales are matched to texts by position, but the batches have other ids; expected ids from "
             "0, in the order of the texts. Leave 'id' out of the batches."
         )
-    encoder = None if read.batched or read.tokenized else encoder_in(encode)
+    encoder = encoder_in(encode)
     spaced_of = None if encoder is None else encoder.spaced_of
-    return [Units(texts[row], read.items[row] if spaced_of else None, spaced_of) for row in range(len(texts))]
+    return [Units(texts[row], None if read.batched else read.items[row], spaced_of) for row in range(len(texts))]
 
 
 def of_tokens(what: str, texts: Sequence[int], numbers: Sequence[Any], units: Sequence[Units]) -> tuple[list[Tensor], str]:
@@ -132,7 +134,7 @@ def _row(what: str, numbers: Any) -> np.ndarray:
 
 
 def columns_by_text(
-    source: pd.DataFrame | str | Path, read: Given, holds: Callable[[str, pd.Series], bool], wanted: str
+    source: pd.DataFrame | str | Path, units: Sequence[Units], holds: Callable[[str, pd.Series], bool], wanted: str
 ) -> dict[str, list[Any]]:
     """Return the table columns that ``holds`` accepts, in the order of the tested texts; errors call them ``wanted``."""
     table, what = source, "the table"
@@ -141,13 +143,14 @@ def columns_by_text(
         if not Path(what).is_file():
             raise AttestError(f"the file {what} does not exist; expected a parquet file with a column of texts.")
         table = read_parquet(Path(what)).to_pandas()
-    if read.batched:
+    texts = [each.written for each in units]
+    if None in texts:
         raise AttestError(
             f"a table of {wanted} is matched to the data by its texts, but the data are token ids; expected texts. For token "
             "ids give lists, in the order of the data."
         )
     names = [*map(str, table.columns)]
-    second = first_of(SECOND, names) if any(isinstance(each, tuple) for each in read.items) else None
+    second = first_of(SECOND, names) if any(isinstance(each, tuple) for each in texts) else None
     text = first_of((*FIRST, *TEXTS) if second else (*TEXTS, *FIRST, *TOKENS), names)
     if text is None:
         raise AttestError(
@@ -169,7 +172,7 @@ def columns_by_text(
             raise AttestError(
                 f"{what} has the text {_short(key)!r} twice, with different {wanted}; expected one row for each text."
             )
-    keys = [_key(each) for each in read.items]
+    keys = [_key(each) for each in texts]
     if missing := [key for key in keys if key not in rows]:
         raise AttestError(
             f"{what} has no row for {len(missing)} of {len(keys)} texts (the first is {_short(missing[0])!r}); expected a row "

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from attest.app.api.batches import Batch
-from attest.app.api.beside import columns_by_text, is_missing, of_tokens, units_of
-from attest.app.api.given import Given
+from attest.app.api.beside import Units, columns_by_text, is_missing, of_tokens
 from attest.core.errors import AttestError
 from attest.datamodules.notice import say
 from attest.experiments.readings.kinds import READINGS
@@ -46,18 +45,17 @@ def require_one_decision(option: str, batches: Sequence[Batch], of_others: bool)
 
 
 def with_explanations(
-    batches: Sequence[Batch], explanations: Explanations, read: Given, encode: Any
+    batches: Sequence[Batch], explanations: Explanations, units: Sequence[Units]
 ) -> tuple[list[Batch], dict[str, str]]:
     """Return batches with the user's explanations, and the form of each, such as ``one number for each word``."""
     named = explanations
     if isinstance(named, pd.DataFrame | str | Path):
-        named = columns_by_text(named, read, _has_numbers, "lists of numbers")
+        named = columns_by_text(named, units, _has_numbers, "lists of numbers")
     _require_names(named)
-    units = units_of(batches, read, encode)
     rows: dict[str, list[Tensor]] = {}
     said = {}
     for name, source in named.items():
-        numbers = _called(name, source, batches, read) if callable(source) else _listed(name, source)
+        numbers = _called(name, source, batches, units) if callable(source) else _listed(name, source)
         if len(numbers) != len(units):
             raise AttestError(
                 f"the explanation {name!r} has {len(numbers)} rows for {len(units)} texts; expected one row for each text."
@@ -112,16 +110,17 @@ def _has_numbers(_name: str, column: pd.Series) -> bool:
     return isinstance(first, list | tuple | np.ndarray) and len(first) > 0 and not isinstance(first[0], str)
 
 
-def _called(name: str, function: Callable[..., Any], batches: Sequence[Batch], read: Given) -> list[Any]:
+def _called(name: str, function: Callable[..., Any], batches: Sequence[Batch], units: Sequence[Units]) -> list[Any]:
     """Call a user's function on texts, or on token ids, mask and any token types, and return its numbers for each text."""
     found: dict[int, Any] = {}
     for batch in batches:
         rows = batch["id"].tolist()
-        if read.batched or read.tokenized:
+        texts = [units[row].written for row in rows]
+        if None in texts:
             values: Any = function({name: batch[name] for name in ("token_ids", "mask", "token_type_ids") if name in batch})
             lengths = batch["mask"].sum(dim=-1).tolist()
         else:
-            values = function([read.items[row] for row in rows])
+            values = function(texts)
             lengths = None
         values = values.detach().cpu() if isinstance(values, Tensor) else values
         there = len(values) if isinstance(values, Sized) else type(values).__name__

@@ -1,15 +1,13 @@
 """Prepare a model of the library transformers for a trial; the library is imported only for such a model."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import nn
-from torch.nn.utils.rnn import pad_sequence
 
-from attest.app.api.batches import Batch, Encode, Words
+from attest.app.api.batches import Encode, Words
 from attest.core.attention.interventions import unwrapped
 from attest.core.errors import AttestError, needing_transformers
 from attest.core.kinds import CHOICE, NUMBER, SPANS, TAGS
@@ -151,64 +149,6 @@ def read_by(
     if label_names and not unnamed:
         require_names_of(label_names, model.config)
     return network, encode or reads, shown, label_names or (() if unnamed else class_names(model.config))
-
-
-def require_known_ids(network: Any, tokenizer: Any, batches: Sequence[Batch]) -> None:
-    """Refuse token ids for which the model has no embedding."""
-    rows, tokens = len(network.embeddings.weight), [batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches]
-    least, most = min(int(each.min()) for each in tokens), max(int(each.max()) for each in tokens)
-    if least < 0 or most >= rows:
-        knows = "" if tokenizer is None else f" and the tokenizer knows {len(tokenizer)} tokens"
-        raise AttestError(
-            f"the texts contain token ids from {least} to {most}, but the embedding of {type(network.model).__name__} has "
-            f"{rows} rows{knows}; expected ids from 0 to {rows - 1}. Give the tokenizer that the model was trained with. If "
-            "you added tokens, call model.resize_token_embeddings(len(tokenizer)) before fine-tuning."
-        )
-
-
-def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
-    """Return batches with the number of each token's word, ``word`` int64 ``(B, T)``, if Attest encoded the texts.
-
-    Pairs of texts also get ``text_of_pair``. Batches of a tagger or of token ids get only ``special`` bool ``(B, T)``, True at
-    tokens that the tokenizer adds to every text. Nothing changes without an encoder of Attest, or if a batch has ``word``.
-    """
-    from attest.models.pretrained.texts import Encoder, is_pair
-
-    if not isinstance(encode, Encoder) or any("word" in batch for batch in batches):
-        return batches
-    texts = list(data)
-    if encode.tagging or any(isinstance(text, Mapping) for text in texts):
-        added = torch.tensor(encode.tokenizer("")["input_ids"], dtype=torch.int64)
-        return [{"special": torch.isin(batch["token_ids"].cpu(), added)} | batch for batch in batches]
-    found = []
-    for batch in batches:
-        given = [texts[row] for row in batch["id"].tolist()]
-        found.append(batch | {"word": _padded([*map(encode.word_of, given)], -1)})
-        if all(map(is_pair, texts)):
-            found[-1]["text_of_pair"] = _padded([*map(encode.text_of, given)], -1)
-    return found
-
-
-def told_of_special_tokens(tokenizer: Any, texts: Sequence[Any]) -> str | None:
-    """Return a sentence about texts that contain special tokens as words; None if there are none, or no tokenizer."""
-    from attest.models.pretrained.texts import quoted_in
-
-    return None if tokenizer is None else quoted_in(tokenizer, texts)
-
-
-def everything_of(encode: Any, data: Any, rows: Sequence[int]) -> dict[str, torch.Tensor]:
-    """Return the tensors ``(B, T)`` that the tokenizer returns in addition to ids and mask, such as token types."""
-    from attest.models.pretrained.texts import Encoder
-
-    given = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []
-    if not given or any(isinstance(each, Mapping) for each in given):
-        return {}
-    told = encode.everything([given[row] for row in rows])
-    return {name: _padded(values, 0) for name, values in told.items() if name not in ("input_ids", "attention_mask")}
-
-
-def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
-    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=value)
 
 
 def _asked(

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from attest.app.api.batches import Batch, text_of
+from attest.app.api.grouping import Groups, groups_of
 from attest.core.errors import AttestError
 from attest.core.label_values import listed as plain_list
 from attest.core.labels import UNLABELLED, columns_named
@@ -38,6 +39,7 @@ class Given:
         classes: the names of the classes that a data set has for numbers in ``labels``; empty if it has none.
         tokenized: whether each of ``items`` is a text that a tokenizer has encoded, a dictionary as ``text_of`` returns it.
         beside: the columns of a table that are neither texts nor labels.
+        groups: the groupings of the texts, by name, with one value for each text.
     """
 
     items: list[Any]
@@ -45,6 +47,7 @@ class Given:
     classes: tuple[str, ...] = ()
     tokenized: bool = False
     beside: Mapping[str, Any] = field(default_factory=dict)
+    groups: dict[str, list[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for number, item in enumerate(self.items):
@@ -99,15 +102,25 @@ class Given:
         return self.classes[label] if label >= 0 else UNLABELLED
 
 
-def given(data: Any, labels: Any = None, columns: Mapping[str, str] = MappingProxyType({})) -> Given:
-    """Return the texts or the batches that a user gives in any accepted form, together with their labels.
+def given(
+    data: Any, labels: Any = None, columns: Mapping[str, str] = MappingProxyType({}), groups: Groups | None = None
+) -> Given:
+    """Return the texts or the batches that a user gives in any accepted form, together with their labels and groups.
 
     Args:
         data: texts, pairs of texts, lists of words; a DataFrame, a ``datasets.Dataset``, or rows or columns as dictionaries;
             the output of a tokenizer, one batch or several; or batches with ``token_ids`` and ``mask``.
         labels: the labels of the texts; None if there are none, or if a column or the batches have them.
         columns: the column name for each option of ``attest.trial`` that the user typed, such as ``label_column``.
+        groups: what the user knows of each text, by name; None if there is nothing.
+    Raises:
+        AttestError: the data have none of these forms, or labels or groups do not fit them.
     """
+    read = _given(data, labels, columns)
+    return replace(read, groups=groups_of(groups, len(read.items), read.batched and not read.tokenized))
+
+
+def _given(data: Any, labels: Any, columns: Mapping[str, str]) -> Given:
     for what, each in (("data", data), ("labels", labels)):
         if isinstance(each, set | frozenset):
             raise AttestError(

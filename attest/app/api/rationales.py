@@ -15,8 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from attest.app.api.batches import Batch
-from attest.app.api.beside import Units, columns_by_text, is_missing, of_tokens, plain, units_of
-from attest.app.api.given import Given
+from attest.app.api.beside import Units, columns_by_text, is_missing, of_tokens, plain
 from attest.core.errors import AttestError
 from attest.core.label_values import in_order
 from attest.datamodules.notice import say
@@ -37,7 +36,7 @@ HOW = (
 )
 
 
-def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, encode: Any, tags: bool = False) -> list[Batch]:
+def with_marks(batches: Sequence[Batch], rationales: Rationales, units: Sequence[Units], tags: bool = False) -> list[Batch]:
     """Add the user's rationales to batches; for a tagger, also add the token whose tag a rationale explains.
 
     Args:
@@ -45,7 +44,7 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
         tags: whether the model decides each token, so that marks are for the tag of one word.
     """
     if isinstance(rationales, pd.DataFrame | str | Path):
-        found = columns_by_text(rationales, read, lambda name, _: name in COLUMNS, "rationales")
+        found = columns_by_text(rationales, units, lambda name, _: name in COLUMNS, "rationales")
         rows = next(found[name] for name in COLUMNS if name in found)
     else:
         listed = in_order(rationales)
@@ -55,7 +54,6 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
                 "order. For example: rationales=[[0, 1, 0], [1, 0]]"
             )
         rows = listed
-    units = units_of(batches, read, encode)
     if len(rows) != len(units):
         raise AttestError(
             f"the number of rationales is {len(rows)}, the number of texts {len(units)}; expected one rationale for each text."
@@ -64,9 +62,7 @@ def with_marks(batches: Sequence[Batch], rationales: Rationales, read: Given, en
     asked = [-1] * len(rows)
     if tags:
         asked, rows = map(list, zip(*(_of_tag(place, row, units[place]) for place, row in enumerate(rows)), strict=True))
-    of_texts = [
-        _annotators(place, row, units[place], None if read.batched else read.items[place]) for place, row in enumerate(rows)
-    ]
+    of_texts = [_annotators(place, row, units[place]) for place, row in enumerate(rows)]
     texts = [place for place, each in enumerate(of_texts) for _ in each]
     if not texts:
         raise AttestError(f"no text has a rationale; {HOW}.")
@@ -113,19 +109,19 @@ def _of_tag(place: int, row: Any, units: Units) -> tuple[int, Any]:
     return found[0], plain(row["marks"])
 
 
-def _annotators(place: int, row: Any, units: Units, text: Any) -> list[np.ndarray]:
+def _annotators(place: int, row: Any, units: Units) -> list[np.ndarray]:
     if is_missing(row) or (isinstance(row, list | tuple) and not len(row)):
         return []
     if _is_text(row):
-        return [_starred(place, row, text)]
+        return [_starred(place, row, units.written)]
     if not isinstance(row, list | tuple):
         raise _other(place, row)
     if all(_is_text(each) for each in row):  # of several annotators
-        return [_starred(place, each, text) for each in row]
+        return [_starred(place, each, units.written) for each in row]
     if isinstance(row[0], list) and row[0] and all(isinstance(each, Mapping | tuple) for each in row[0]):
         row = [span for group in row for span in group]  # groups of evidence
     if all(isinstance(each, Mapping | tuple) for each in row):
-        return [_spans(place, row, units, text)]
+        return [_spans(place, row, units)]
     several = [each for each in row if len(each)] if all(isinstance(each, list) for each in row) else [row]
     for marks in several:
         if any(isinstance(mark, list | str) or mark not in (0, 1) for mark in marks):
@@ -137,13 +133,13 @@ def _is_text(row: Any) -> bool:
     return isinstance(row, str) or (isinstance(row, list | tuple) and bool(row) and all(isinstance(part, str) for part in row))
 
 
-def _spans(place: int, spans: Sequence[Any], units: Units, text: Any) -> np.ndarray:
+def _spans(place: int, spans: Sequence[Any], units: Units) -> np.ndarray:
     """Return for each word 1 if it is inside a span, else 0; if words are unknown, for each non-special token.
 
     In a pair of texts, positions count on from the first text to the second. A span with ``docid``, as in ERASER, is
     different: its positions count within the text that ``docid`` names.
     """
-    count = units.places.get("word", units.places["token that is not special"])[1]
+    text, (_, count) = units.written, units.places.get("word", units.places["token that is not special"])
     marks = np.zeros(count)
     for span in spans:
         found = [span.get("start_token"), span.get("end_token")] if isinstance(span, Mapping) else [*span]

@@ -15,12 +15,14 @@ from torch import nn
 from attest.app.api import foreign
 from attest.app.api.admitted import Defendant, admitted
 from attest.app.api.asked import Experiments, Options, written
-from attest.app.api.batches import Batch, Encode, Words, attended, encoder_in
-from attest.app.api.cases import Batched
+from attest.app.api.batched import batches_for
+from attest.app.api.batches import Batch, Encode, Words, encoder_in
+from attest.app.api.beside import units_of
 from attest.app.api.explanations import TEXTS_COMPARED, Explanations, require_one_decision, signs_of, with_explanations
-from attest.app.api.given import Given, given, with_types
-from attest.app.api.grouping import Groups, groups_of
-from attest.app.api.long_texts import require_readable, require_suited
+from attest.app.api.given import Given, given
+from attest.app.api.grouping import Groups
+from attest.app.api.itself import batches_to_check, require_given_model
+from attest.app.api.long_texts import require_suited
 from attest.app.api.measuring import Measuring, device_of
 from attest.app.api.outcome import Outcome
 from attest.app.api.rationales import Rationales, with_marks
@@ -37,7 +39,6 @@ from attest.experiments.readings import READINGS
 from attest.experiments.registry import EXPERIMENTS, INSIDE, ConfiguredExperiment, chosen, runnable, suited
 from attest.experiments.verdict import NEEDED
 from attest.models.contract import require_finite_weights, shown_class
-from attest.models.offers import offers_of
 from attest.models.traits import traits_of
 from attest.report.explained_text import ExplainedText
 from attest.report.findings import Findings
@@ -235,45 +236,25 @@ def trial(
     """
     options = Options(**locals())
     noted = written(trial, vars(options))
-    read = given(data, labels, options.columns)
-    grouped = groups_of(groups, len(read.items), read.batched and not read.tokenized)
+    read = given(data, labels, options.columns, groups)
     bare, tokenizer = foreign.bare(model, tokenizer, prompted=prompt is not None)
     if isinstance(bare, nn.Module):
         require_finite_weights(bare)
     with on_device(bare, device), as_it_is(bare):
         defendant, read = admitted(bare, tokenizer, read, options)
-        batches, scores = _batched(defendant, read, options)
+        batches, scores = batches_for(defendant, read, options.batch_size)
         batches, numbers = _with_users_numbers(defendant, batches, read, options)
         measures = _measures(defendant, batches, [*numbers], options)
         if remark := defendant.remark(batches):
             say(remark)
         batches, scores = defendant.case.instances(batches, scores, batch_size)
-        measuring = _measuring(defendant, measures, batches, scores, [*numbers], grouped, options)
+        measuring = _measuring(defendant, measures, batches, scores, [*numbers], read.groups, options)
         _measure(measuring, defendant, batches, read, options)
         result = Trial(shown_class(defendant.network).__name__)
         told = {"remarks": remark and [remark], "name": name, "until": until, "explanations": numbers or None}
         limits = _limits(options) | {key: value for key, value in told.items() if value is not None}
         measuring.write(result.folder, limits | noted)
     return result
-
-
-def _batched(defendant: Defendant, read: Given, options: Options) -> Batched:
-    """Return the batches of the texts with their labels and what is asked about each, and the scores that are known."""
-    network, case, encode = defendant.network, defendant.case, defendant.encode
-    batches = case.batches(read, encode, defendant.words, options.batch_size, defendant.names)
-    if defendant.adapted:
-        foreign.require_known_ids(network, defendant.tokenizer, batches)
-        if read.batched or encoder_in(encode) is None:  # nothing of ours has cut long texts
-            require_readable(network, defendant.tokenizer, batches)
-    batches = with_types(batches, network)
-    if defendant.adapted:
-        batches = foreign.with_words(batches, encode, read.items)
-        if (encoder := encoder_in(encode)) is not None:
-            whole = case.kind != TAGS and all(isinstance(text, str) for text in read.items)
-            encoder.tell_of_cuts(sum(len(batch["id"]) for batch in batches), windows=whole)
-        if quoted := foreign.told_of_special_tokens(defendant.tokenizer, read.items):
-            say(quoted)
-    return case.asked(batches, read, encode)
 
 
 def _with_users_numbers(
@@ -283,10 +264,15 @@ def _with_users_numbers(
     case, numbers = defendant.case, dict[str, str]()
     if options.explanations is not None:
         require_one_decision("explanations", batches, not case.takes_explanations)
-        batches, numbers = with_explanations(batches, options.explanations, read, defendant.encode)
     if options.rationales is not None:
         require_one_decision("rationales", batches, not case.takes_rationales)
-        batches = with_marks(batches, options.rationales, read, defendant.encode, case.kind == TAGS)
+    if options.explanations is None and options.rationales is None:
+        return batches, numbers
+    units = units_of(batches, read, defendant.encode)
+    if options.explanations is not None:
+        batches, numbers = with_explanations(batches, options.explanations, units)
+    if options.rationales is not None:
+        batches = with_marks(batches, options.rationales, units, case.kind == TAGS)
     return batches, numbers
 
 
@@ -328,8 +314,8 @@ def _measuring(
 def _measure(measuring: Measuring, defendant: Defendant, batches: Sequence[Batch], read: Given, options: Options) -> None:
     """Hold the network against the model that was given, and run all experiments."""
     with budget_kept(), in_evaluation_mode(defendant.network):
-        for batch in _batches_to_check(batches, defendant.network):
-            measuring.fitting.each(batch, lambda part: defendant.require_itself(part, read))
+        for batch in batches_to_check(batches, defendant.network):
+            measuring.fitting.each(batch, lambda part: require_given_model(defendant, part, read))
         set_memory_budget(options.memory_gib, options.max_tokens)
         defendant.case.prepare(batches)
         measuring.all_of(batches, options.progress, options.processes, options.until, options.batch_size)
@@ -440,16 +426,3 @@ def _require_reading(reading: str | None, explanations: Sequence[str], measures:
             f"{other[0]} tests only the attention weights, and reading={reading!r} was given; expected one or more of: "
             f"{', '.join(known)}. Leave reading= or {other[0]} out."
         )
-
-
-def _batches_to_check(batches: Sequence[Batch], network: nn.Module) -> list[Batch]:
-    """Return the batches that are most likely to reveal an error in the network."""
-    ids = offers_of(network)
-    special = torch.tensor([each for each in (ids.padding, ids.masked) if each is not None], dtype=torch.int64)
-    padded = [batch for batch in batches if not attended(batch).all()]
-    longest = max(batches, key=lambda batch: attended(batch).shape[-1])
-    with_special = [
-        batch for batch in batches if (torch.isin(batch["token_ids"].cpu(), special) & batch["mask"].cpu().bool()).any()
-    ]
-    found = [batches[0], *padded[:1], longest, *with_special[:1]]
-    return list({id(batch): batch for batch in found}.values())

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 import attest
+from attest.app.api.batched import with_words
 from attest.app.api.batches import batches_of
+from attest.app.api.beside import units_of
 from attest.app.api.explanations import KEY, with_explanations
-from attest.app.api.foreign import with_words
 from attest.app.api.given import given
 from attest.app.cli.main import main
 from attest.models.pretrained.prompted import Prompt, PromptEncoder
@@ -30,7 +31,7 @@ FRAME = pd.DataFrame({"text": TEXTS, "shap": WORDS, "label": 0})
 
 def held(encode, texts, explanations):
     batches = with_words(batches_of(texts, encode, batch_size=2), encode, texts)
-    batches, said = with_explanations(batches, explanations, given(texts), encode)
+    batches, said = with_explanations(batches, explanations, units_of(batches, given(texts), encode))
     rows = {int(row): each for batch in batches for row, each in zip(batch["id"], batch[KEY.format("shap")], strict=True)}
     return [rows[place].tolist() for place in range(len(texts))], said["shap"]
 

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 import attest
+from attest.app.api.batched import with_words
 from attest.app.api.batches import batches_of
-from attest.app.api.foreign import with_words
+from attest.app.api.beside import units_of
 from attest.app.api.given import given
 from attest.app.api.rationales import KEY, with_marks
 from attest.app.cli.main import main
@@ -34,7 +35,7 @@ SHAPES = {
 
 def held(encode, texts, rationales):
     batches = with_words(batches_of(texts, encode, batch_size=2), encode, texts)
-    batches = with_marks(batches, rationales, given(texts), encode)
+    batches = with_marks(batches, rationales, units_of(batches, given(texts), encode))
     rows = {int(row): each for batch in batches for row, each in zip(batch["id"], batch[KEY], strict=True)}
     return [rows[place] for place in range(len(texts))]
 
