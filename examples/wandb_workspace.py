@@ -23,7 +23,7 @@ from attest.callbacks.experiment import RUNNING
 from attest.experiments.registry import EXPERIMENTS, measures
 from attest.experiments.spec import Column
 from attest.report.findings import Findings
-from attest.report.page import illustrations
+from attest.report.illustrations import illustrations
 from attest.report.summary import QUESTIONS, SCORES
 from attest.report.tracking.loggers import is_headline
 from attest.report.tracking.wandb_report import logged_in, of_verdicts

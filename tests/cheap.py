@@ -9,9 +9,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from attest.report import page
+from attest.report import illustrations
 
-DRAWN, TO_SVG, TO_PNG = page._drawn, FigureCanvasSVG.print_svg, FigureCanvasAgg.print_png
+DRAWN, TO_SVG, TO_PNG = illustrations._drawn, FigureCanvasSVG.print_svg, FigureCanvasAgg.print_png
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 
@@ -22,14 +22,14 @@ def draw_nothing(replace: Callable[[Any, str, Any], None] = setattr) -> None:
     Args:
         replace: sets an attribute.
     """
-    replace(page, "_drawn", lambda drawing, rows, class_names: Figure())
+    replace(illustrations, "_drawn", lambda drawing, rows, class_names: Figure())
     replace(FigureCanvasSVG, "print_svg", _svg)
     replace(FigureCanvasAgg, "print_png", _png)
 
 
 def draw_figures(replace: Callable[[Any, str, Any], None] = setattr) -> None:
     """Draw and write figures as they are, where they were left empty before."""
-    replace(page, "_drawn", DRAWN)
+    replace(illustrations, "_drawn", DRAWN)
     replace(FigureCanvasSVG, "print_svg", TO_SVG)
     replace(FigureCanvasAgg, "print_png", TO_PNG)
 

@@ -31,8 +31,9 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.stopping import read_until
 from attest.report.controls import last_words
 from attest.report.findings import Findings, write_summary
+from attest.report.illustrations import illustrations
 from attest.report.measured import scored
-from attest.report.page import illustrations, write_report
+from attest.report.page import write_report
 from attest.report.shown import terminal_lines
 from attest.report.summary import summarise_run
 from attest.report.tracking.loggers import log_report

@@ -18,7 +18,7 @@ from attest.replication.table import SEEDS, Folders, evidence_rows, over_seeds
 from attest.report.evidence_figures import largest_jsd_violins
 from attest.report.figures import CLASS_COLOURS
 from attest.report.findings import Findings
-from attest.report.page import illustrations
+from attest.report.illustrations import illustrations
 from attest.runs.folder import RunFolder
 from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, PublishedTable
 

@@ -5,7 +5,6 @@ A text is shown as two rows of the same words: what the explanation marks, and w
 
 import os
 import shlex
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -14,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
 
 from attest.core.kinds import CLASSES, TAGS, Kind
 from attest.core.measures.numbers import percent, rounded
@@ -23,13 +21,13 @@ from attest.experiments.deciding.pointing import MOST
 from attest.experiments.deciding.search import LONG
 from attest.experiments.readings.compared import title_of
 from attest.experiments.readings.kinds import RANDOM
-from attest.experiments.verdict import NOT_LEARNED, YES, Share, Verdict, readings_in, share_of
+from attest.experiments.verdict import NOT_LEARNED, YES, Share, Verdict, readings_in
 from attest.experiments.verdict_errors import error_sentence
 from attest.report.answer import advised, doubt, headline, in_a_sentence, instead
 from attest.report.explained import Word, printable, words_of
 from attest.report.findings import SHOWN_AS, Findings
+from attest.report.groupings import GROUP, groupings_of, words_marked
 from attest.report.score_bounds import classes_in
-from attest.runs.folder import GROUPED
 
 CHARACTERS = 56
 """The approximate length to which a shown text is shortened, in characters; words that decide or that the explanation ranks
@@ -42,11 +40,6 @@ as examples."""
 CARRIES, FULLY = 0.8, 0.9
 """The part of the rise of the decision's probability, from no words to the deciding words, that the explanation's first words
 must reach for the report to say why they count as wrong: ``CARRIES`` if one of them matters by itself, else ``FULLY``."""
-GROUP, GROUPINGS = 10, 3
-"""The least number of texts in a group, and the largest number of ways to divide the texts into groups that are shown."""
-VALUES = 6
-"""The largest number of values of a user's column that become groups; a numeric column with more values is split at its
-median."""
 SHOWN_READINGS = 6
 LABEL = 12
 """The width of the label before a line in the terminal, such as ``Decides:``, in characters."""
@@ -110,27 +103,6 @@ class Row(NamedTuple):
     random: bool
     shown: bool
     """Whether the report recommends to show this explanation to users."""
-
-
-class Group(NamedTuple):
-    """Texts of one kind, and in how many of them the explanation is right."""
-
-    name: str
-    right: int
-    share: Share
-
-
-class Grouping(NamedTuple):
-    """A question that sorts the texts into groups."""
-
-    question: str
-    groups: tuple[Group, ...]
-
-    @property
-    def apart(self) -> float:
-        """Return the largest difference between the shares of two groups."""
-        shares = [each.share.value for each in self.groups]
-        return max(shares) - min(shares)
 
 
 def first_screen(found: Findings) -> dict[str, Any]:
@@ -361,7 +333,7 @@ def _measures(texts: pd.DataFrame) -> dict[str, Any]:
 
 def _shown(row: Mapping[str, Any], role: str) -> ShownText:
     words = words_of(row)
-    marks = {name: _of_words(row[f"E19/{name}"], words) for name in ("first", "decides", "matter")}
+    marks = {name: words_marked(row[f"E19/{name}"], words) for name in ("first", "decides", "matter")}
     heat = _heat(row, words, marks["first"])
     asked = row.get("E19/token", np.nan)
     drawn = tuple(
@@ -390,11 +362,6 @@ def _one_of_many(deciding: int, words: int) -> str:
     if words <= LONG:
         return ""
     return f"one set of {deciding} of {words:,} words that is enough; others may be, too"
-
-
-def _of_words(of_tokens: Any, words: Sequence[Word]) -> np.ndarray:
-    values = np.asarray(of_tokens, dtype=float)
-    return np.array([not word.special and values[word.places].max() > 0 for word in words])
 
 
 def _heat(row: Mapping[str, Any], words: Sequence[Word], first: np.ndarray) -> np.ndarray:
@@ -459,79 +426,3 @@ def _reason(carried: float, first: int, matter: int) -> str:
         unneeded = f"{first - matter} of these {first} words {'is' if first - matter == 1 else 'are'} not needed"
         return f"together they are enough, but {unneeded}, which is more than the allowed quarter"
     return "they are enough, but the first of them makes no difference by itself, or words against the decision weigh as much"
-
-
-def groupings_of(texts: pd.DataFrame, unit: str = "text") -> tuple[list[Grouping], int]:
-    """Return the groupings of texts whose shares lie farthest apart, and how many were tried.
-
-    Args:
-        texts: as ``texts_with`` returns them.
-        unit: what a row is called.
-    """
-    found = [*_groupings(texts, unit)] if len(texts) else []
-    best = sorted((each for each in found if len(each.groups) > 1), key=lambda each: each.apart, reverse=True)
-    return best[:GROUPINGS], len(best)
-
-
-def _groupings(texts: pd.DataFrame, unit: str) -> Iterator[Grouping]:
-    right, count = texts["E19/right"], texts["E19/words"]
-    sizes = {"one word": count == 1, "two words": count == 2, "three or more": count >= 3}
-    yield _grouped("How many words decide?", right, sizes)
-    words = [words_of(row) for row in texts.to_dict("records")]
-    deciding, first = (
-        [_set_of(row, each) for row, each in zip(texts[f"E19/{name}"], words, strict=True)] for name in ("decides", "first")
-    )
-    if (grouping := _of_a_word("among the words that decide", "Does {} decide?", right, deciding)) is not None:
-        yield grouping
-    if (grouping := _of_a_word("among its first words", "Does it mark {}?", right, first)) is not None:
-        yield grouping
-    if texts["said"].nunique() > 1:
-        yield _grouped("What does the model say?", right, {name: texts["said"] == name for name in sorted({*texts["said"]})})
-    lengths = texts["tokens"].map(len)
-    half = int(lengths.median())
-    yield _grouped(
-        f"How long is the {unit}?", right, {f"up to {half} words": lengths <= half, f"more than {half}": lengths > half}
-    )
-    probabilities = texts.filter(regex="^probability_").select_dtypes("number")  # those of taggers are lists
-    sure = probabilities.max(axis=1)
-    if sure.nunique() > 1:
-        middle = sure.median()
-        groups = {"the less sure half": sure < middle, "the surer half": sure >= middle}
-        yield _grouped("How sure is the model?", right, groups)
-    for column in texts.filter(regex=f"^{GROUPED}"):
-        yield _of_a_column(column.removeprefix(GROUPED), right, texts[column])
-
-
-def _of_a_column(name: str, right: pd.Series, values: pd.Series) -> Grouping:
-    """Return the grouping by a column of the user: its most frequent values, or halves of many different numbers."""
-    if is_numeric_dtype(values) and values.nunique() > VALUES:
-        middle = values.median()
-        halves = {f"{name} up to {middle:g}": values <= middle, f"more than {middle:g}": values > middle}
-        return _grouped(f"How large is {name}?", right, halves)
-    frequent = [*values.value_counts().index[:VALUES]]
-    each = {f"{name}: {value:g}" if is_numeric_dtype(values) else str(value): values == value for value in frequent}
-    return _grouped(f"What is {name}?", right, each)
-
-
-def _set_of(of_tokens: Any, words: Sequence[Word]) -> set[str]:
-    return {word.text.lower() for word, marked in zip(words, _of_words(of_tokens, words), strict=True) if marked}
-
-
-def _of_a_word(where: str, question: str, right: pd.Series, sets: Sequence[set[str]]) -> Grouping | None:
-    """Return the grouping by the one word that sets the shares of two groups farthest apart; None without such a word."""
-    counts = Counter(word for each in sets for word in each)
-    enough = [word for word, times in counts.items() if GROUP <= times <= len(sets) - GROUP]
-    found = []
-    for word in sorted(enough):
-        has = pd.Series([word in each for each in sets], index=right.index)
-        groups = {f"“{word}” {where}": has, "others": ~has}
-        found.append(_grouped(question.format(f"“{word}”"), right, groups))
-    return max(found, key=lambda each: each.apart, default=None)
-
-
-def _grouped(question: str, right: pd.Series, groups: Mapping[str, pd.Series]) -> Grouping:
-    found = []
-    for name, chosen in groups.items():
-        if int(chosen.sum()) >= GROUP and (share := share_of(right[chosen])) is not None:
-            found.append(Group(name, int(right[chosen].sum()), share))
-    return Grouping(question, tuple(found))

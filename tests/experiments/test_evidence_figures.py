@@ -6,7 +6,7 @@ import pytest
 
 from attest.report import evidence_figures as draw
 from attest.report.figures import to_svg
-from attest.report.page import evidence_illustrations
+from attest.report.illustrations import evidence_illustrations
 
 CLASSES = ["bad", "so-so", "good"]
 

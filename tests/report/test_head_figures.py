@@ -5,7 +5,7 @@ import pandas as pd
 
 from attest.experiments.layers.heads import CURVE, by_head
 from attest.report.figures import to_svg
-from attest.report.page import evidence_illustrations
+from attest.report.illustrations import evidence_illustrations
 
 KINDS = {"look": 0.5, "write": 1.0, "drop": -2.0, "flipped": 0.25}
 HEADS = {

@@ -5,7 +5,7 @@ import pandas as pd
 
 from attest.report.evidence_figures import knockout_by_window, sink_map
 from attest.report.figures import to_svg
-from attest.report.page import evidence_illustrations
+from attest.report.illustrations import evidence_illustrations
 
 HEADS = {f"sink_layer{layer}_head{head}": [0.1 * layer, 0.1 * head] for layer in range(1, 4) for head in range(1, 3)}
 SCOPES = ("", "_layers1to9", "_layers10to12")

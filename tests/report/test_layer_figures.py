@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.report import page as illustrations
+from attest.report import illustrations
 from attest.report.evidence_figures import TICKS, accuracy_by_layer, attention_map_grid
 from attest.report.figures import to_svg
 from attest.report.findings import Findings

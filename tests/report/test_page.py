@@ -19,7 +19,8 @@ from attest.experiments.permutation import SPEC
 from attest.report.evidence_figures import importance_histograms, learning_curves, permutation_violins
 from attest.report.figures import to_svg
 from attest.report.findings import Findings
-from attest.report.page import illustrations, write_report
+from attest.report.illustrations import illustrations
+from attest.report.page import write_report
 from attest.runs.folder import RunFolder, made_from, read_json, write_json, write_table
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"

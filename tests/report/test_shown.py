@@ -9,14 +9,12 @@ import pytest
 from attest.core.kinds import NUMBER, TAGS
 from attest.experiments.verdict import IN_PART, NO, YES, Share, Verdict
 from attest.report.findings import Findings
+from attest.report.groupings import GROUP, _groupings, groupings_of
 from attest.report.pictures import alone_of
 from attest.report.shown import (
-    GROUP,
     Drawn,
-    _groupings,
     bracketed,
     elided,
-    groupings_of,
     quoted,
     shown_texts,
     strip_of,

@@ -10,7 +10,7 @@ from attest.experiments.registry import EXPERIMENTS, measures
 from attest.experiments.stopping import ALL, READ
 from attest.experiments.verdict import NOT_LEARNED, Verdict
 from attest.report.findings import Findings
-from attest.report.page import evidence_illustrations, illustrations
+from attest.report.illustrations import evidence_illustrations, illustrations
 from attest.runs.folder import MAPS, write_table
 from tests.report.made import made_run, tagged
 

@@ -9,7 +9,7 @@ import wandb
 
 from attest.app.cli.main import main
 from attest.report.findings import Findings
-from attest.report.page import illustrations
+from attest.report.illustrations import illustrations
 from attest.report.tracking.wandb_file import records
 from attest.runs.contents import RunContents
 from attest.runs.folder import read_json
