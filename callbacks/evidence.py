@@ -29,7 +29,7 @@ from attest.experiments.spec import Spec
 from attest.models.contract import require_finite_logits
 from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
-from attest.runs.folder import RunFolder
+from attest.runs.folder import RunFolder, Stopped
 
 Batch = Any
 """A batch as the trainer's data loader gives it; Attest's own are dictionaries, described in ``TextDataModule``."""
@@ -255,12 +255,27 @@ class Evidence(Callback):
         if self.folder is None:
             self.table = rows
             self._log_means(pl_module, "test", rows)
-        elif trainer.is_global_zero:
-            self.folder.write_evidence(self.id, rows)
-            part = f"evidence/{self.id}"
-            known = {"seconds_a_text": each} if (each := engine.clock.a_text()) else {}
-            self.folder.note(seconds={part: self.seconds}, processes={part: trainer.world_size}, **known)
+            if trainer.is_global_zero:
+                log_table(trainer, self.id, rows)
+        else:
+            self.write(self.folder, trainer, rows, self.seconds)
+            if trainer.is_global_zero and (each := engine.clock.a_text()):
+                self.folder.note(seconds_a_text=each)
+
+    def write(
+        self, folder: RunFolder, trainer: Trainer, rows: pd.DataFrame, seconds: float, stopped: Stopped | None = None
+    ) -> None:
+        """Write the test table into a run folder, with the time that it took, and log it; only the first process does so.
+
+        Args:
+            rows: the rows of all processes.
+            seconds: how long they took in this process.
+            stopped: to which precision the means are known, if not all texts were read.
+        """
         if trainer.is_global_zero:
+            folder.write_evidence(self.id, rows, stopped)
+            part = f"evidence/{self.id}"
+            folder.note(seconds={part: seconds}, processes={part: trainer.world_size})
             log_table(trainer, self.id, rows)
 
     def _log_means(self, pl_module: LightningModule, stage: str, rows: pd.DataFrame) -> None:

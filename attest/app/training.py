@@ -21,7 +21,6 @@ from pytorch_lightning.strategies import DDPStrategy
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.app.configured import ConfiguredRun
-from attest.callbacks.evidence import log_table
 from attest.core.errors import AttestError
 from attest.core.memory import cores, processes_that_fit
 from attest.core.processes import can_fork, together
@@ -87,11 +86,8 @@ def write_early_tables(run: ConfiguredRun, trainer: Trainer, tested: Mapping[str
         for evidence in experiments.values():
             evidence.folder = run.folder
     for name, table in early.items():
-        if trainer.is_global_zero:
-            run.folder.write_evidence(name, table.rows, Stopped(run.run.until, table.rule.found()))
-            part = f"evidence/{name}"
-            run.folder.note(seconds={part: seconds[name]}, processes={part: trainer.world_size})
-        log_table(trainer, name, table.rows)
+        stopped = Stopped(run.run.until, table.rule.found())
+        experiments[name].write(run.folder, trainer, table.rows, seconds[name], stopped)
     enable({*asked} - early.keys())
 
 
