@@ -9,7 +9,8 @@ from typing import Any
 from attest.core.errors import AttestError
 
 AT_ONCE = max(64, 4 * (os.cpu_count() or 1))
-"""The largest number of processes or threads that a setting may have; more slow a machine down until nothing moves."""
+"""The largest number of processes or threads that a setting may ask for. More of them would slow the machine down until it no
+longer responds."""
 MANY = 1_000_000_000
 WHOLE: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("processes", "threads"), (1, AT_ONCE)),

@@ -13,8 +13,8 @@ from importlib.metadata import PackageNotFoundError, metadata, requires
 from packaging.requirements import Requirement
 
 DISTRIBUTION = "attest-attention"
-"""The name of the package for pip and for its metadata; the import and the command are called ``attest``. It is on no package
-index yet."""
+"""The name of this package for pip and in its metadata; Python imports it as ``attest``, and the command is ``attest``, too.
+The package is on no package index yet."""
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """Error numbers of a file that cannot be written: a full disk, a full quota, a file that is too large, a disk that is read
 only."""

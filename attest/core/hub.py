@@ -13,7 +13,8 @@ from huggingface_hub import constants
 SECONDS = 5.0
 """The seconds that a check waits for a server; a server that has not answered by then counts as unreachable."""
 A_MINUTE = 60.0
-"""The seconds for which it is remembered, at most, whether the Hugging Face Hub has answered."""
+"""How long the answer to the question “does the Hugging Face Hub respond?” is kept, in seconds at most. After that the Hub is
+asked again."""
 OFFLINE = "HF_HUB_OFFLINE"
 TRUE = ("1", "ON", "YES", "TRUE")
 

@@ -22,7 +22,8 @@ UNSEEN = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "".join(
 """White space and invisible characters (zero-width spaces, byte order marks, direction marks), which are removed from both
 ends of a label."""
 TRUTH = {"true": 1, "false": 0}
-"""The number that each truth value stands for, by its spelling in lower case."""
+"""The class number of a label that is a truth value: 1 for true, 0 for false. The keys are the spelling of the label in lower
+case."""
 BRACKETS = {"[": "]", "(": ")", "{": "}"}
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 BETWEEN = re.compile(r"[\s,]*")

@@ -19,20 +19,21 @@ from attest.core.bounds import require_bounds
 
 _GIBIBYTE = 1 << 30
 _BYTES_PER_PAIR = 96
-"""To estimate memory: the bytes for each pair of tokens of a text, where all pairs are compared, a dozen float64 numbers."""
+"""To estimate memory: the bytes that an experiment on all pairs of tokens needs for each pair, about a dozen float64 numbers.
+The memory budget and this number limit the length of a text."""
 CACHE = 1 << 22
-"""The number of bytes that fit into the cache of a core; work on large integers is done in pieces of this size, which is
-faster."""
+"""The number of bytes that fit into the cache of a CPU core. Work on large integer tensors is done in pieces of this size,
+which is faster."""
 PIECE = 1 << 26
 """The largest number of bytes that a step over several rows takes on a CPU. A larger step is no faster, and several processes
 must share one memory budget."""
 NEAR = 1 << 25
-"""The number of bytes of activations that are computed at a time on a CPU: few enough for its caches, and enough rows for fast
-matrix products."""
+"""The number of bytes of activations that a CPU computes at a time: few enough for its caches, but enough rows for fast matrix
+products."""
 _budget = _GIBIBYTE
 _turn: AbstractContextManager[Any] = nullcontext()
-"""A lock that processes share: a process holds it while a single row needs more than ``PIECE`` bytes, so that only one process
-does at a time. Without several processes it does nothing."""
+"""A lock that several processes share. A process holds it while a single row of a computation needs more than ``PIECE`` bytes,
+so that only one process at a time uses that much memory. Without several processes it is a lock that does nothing."""
 _longest = 3000
 
 

@@ -10,11 +10,12 @@ from torch import nn
 from attest.core.errors import AttestError
 
 ORIGINAL = "_original_forward"
-"""The name of the attribute in which the library accelerate keeps a model's own ``forward`` when it puts one in half precision
-in its place."""
+"""The name of the attribute in which the library accelerate keeps a model's own ``forward`` after it has put a ``forward`` in
+half precision in its place."""
 
 EXACT = "highest"
-"""The setting of torch's float32 matrix precision under which products of matrices are not rounded to bfloat16 or TF32."""
+"""The argument of ``torch.set_float32_matmul_precision`` with which matrix products are computed in full float32, and not
+rounded to bfloat16 or TF32."""
 _TURN = threading.RLock()
 
 

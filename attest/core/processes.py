@@ -24,7 +24,8 @@ from attest.core.memory import budget_shared
 
 Result = TypeVar("Result")
 _PATIENCE = timedelta(days=30)
-"""The timeout of a process that waits for the others; long, because a process on a busy core is slow, not lost."""
+"""The time after which a process that waits for the other processes gives up. It is long, because a process on a busy core is
+slow, not lost."""
 _OURS = "attest: "
 _SECONDS_TO_END = 60
 _SECONDS_UNTIL_HEARD = 10

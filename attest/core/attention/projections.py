@@ -30,16 +30,16 @@ def require_real_tokens(mask: Tensor) -> None:
 
 
 STEPS = {torch.float32: 30, torch.float64: 60}
-"""The number of bisection steps of α-entmax, by dtype; after them the interval that contains τ is smaller than the rounding
-error of the dtype."""
+"""The number of bisection steps with which α-entmax searches for its threshold τ (scores below τ get weight 0), by dtype of
+the scores. After so many steps the interval that contains τ is smaller than the rounding error of the dtype."""
 
 
 class Projection(nn.Module):
     """A map from scores to attention weights, 0 at padding; a subclass defines the map in ``onto_simplex``."""
 
     reads_scores: ClassVar[bool] = True
-    """Whether the weights depend on the scores; False for example in ``Uniform``, which gives all real tokens the same
-    weight."""
+    """Whether the weights depend on the attention scores. False, for example, in ``Uniform``, which gives all real tokens the
+    same weight."""
 
     sparse: ClassVar[bool] = False
     """Whether a real token (no padding) can get a weight of exactly 0, as in sparsemax."""

@@ -16,7 +16,8 @@ Array = np.ndarray
 MOST = 0.5
 """The largest share of the gambler's capital that the bet on one value can lose."""
 FINEST = 1 << 15
-"""The most steps into which the range of a quantity is divided; the ends of the steps are the candidates for its mean."""
+"""The largest number of steps into which the range of a quantity is divided. The ends of the steps are the candidates for its
+mean."""
 AT_ONCE = 1 << 21
 """The most pairs of a value and a candidate for the mean that are computed at once, which bounds the memory."""
 

@@ -12,8 +12,8 @@ from torch import Tensor
 TAG = re.compile(r"([BIESLUM])-(.+)", re.IGNORECASE)
 OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
 PREFIXES = {"B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGLE, "U": SINGLE}
-"""What the prefix of a tag, such as ``B`` in ``B-NP``, says of a token in its chunk, in the schemes IOB1, IOB2, IOBES, BILOU
-and BMES."""
+"""The place of a token in its chunk (``BEGIN``, ``INSIDE``, ``END``, or ``SINGLE`` for a chunk of one token), by the prefix of
+its tag, such as ``B`` in ``B-NP``. Covers the schemes IOB1, IOB2, IOBES, BILOU and BMES."""
 
 
 def f1_of_counts(counts: Tensor) -> Tensor:

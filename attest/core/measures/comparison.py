@@ -36,8 +36,8 @@ class Paired(NamedTuple):
 
 
 ALL_SIGNS = 13
-"""The most instances with tied ranks for which SciPy computes the exact p-value, from all 2**N signs; for more it takes the
-normal approximation."""
+"""The largest number N of differing instances, some of them with tied ranks, for which Wilcoxon's signed-rank test gets an
+exact p-value from all 2**N signs. For more instances SciPy uses the normal approximation."""
 NEVER_DIFFERENT = Paired(0, 0, 1.0, 0, math.nan)
 
 
@@ -193,8 +193,9 @@ class Learned(NamedTuple):
     chance: float
     """The balanced accuracy of a model that knows nothing: one over the number of classes."""
     p_value: float
-    """The p-value of the hypothesis that texts of a class get no larger probability of this class than other texts get
-    (Mann-Whitney)."""
+    """The p-value of a one-sided Mann-Whitney test. Its null hypothesis: the model gives a class no larger probability in
+    texts of this class than in other texts. With more than two classes, the smallest p-value times the number of classes, at
+    most 1."""
 
     @property
     def little(self) -> bool:

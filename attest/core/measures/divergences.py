@@ -79,8 +79,8 @@ def normalised_entropy(weights: Tensor, mask: Tensor) -> Tensor:
 
 
 SMOOTHING = 0.01
-"""The share of the uniform distribution that is mixed into both sides of the smoothed KL divergence, which so stays below ln(T
-/ 0.01)."""
+"""The share of the uniform distribution that is mixed into both distributions before the smoothed KL divergence is computed.
+For T tokens the divergence is then at most ln(T / 0.01), and never infinite."""
 
 
 def kullback_leibler(p: Tensor, q: Tensor) -> Tensor:

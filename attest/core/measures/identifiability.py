@@ -27,17 +27,19 @@ class Agreement(NamedTuple):
     """Four measures of how well effective attention agrees with raw attention, float64 each; NaN if undefined."""
 
     tau: Tensor
-    """float64 ``(..., Q, K)``: Kendall's τ-b between raw and effective attention over the real tokens, in [-1, 1]; NaN if
-    either is constant."""
+    """float64 ``(..., Q, K)``: Kendall's τ-b, over the real tokens, between raw attention (the Q distributions of the model)
+    and effective attention (K variants of each, without the part that cannot change the output), in [-1, 1]; NaN if either is
+    constant."""
     cosine: Tensor
-    """float64 ``(..., Q, K)``: the cosine of raw and effective attention, in [0, 1], which is the length of the effective
-    attention over that of the raw one."""
+    """float64 ``(..., Q, K)``: the cosine between raw and effective attention, in [0, 1]. Effective attention is a projection
+    of the raw one, so this is the ratio of their Euclidean lengths."""
     l1: Tensor
-    """float64 ``(..., Q, K)``: the L1 distance of raw and effective attention, the sum over tokens of absolute differences, at
-    least 0."""
+    """float64 ``(..., Q, K)``: the L1 distance between raw and effective attention: the sum over the tokens of the absolute
+    differences, at least 0."""
     jsd: Tensor
-    """float64 ``(..., Q, K)``: the JSD of raw and effective attention, in nats, in [0, ln 2], after negative weights are set
-    to 0 and the rest is scaled to sum to 1; NaN if no weight is above 0."""
+    """float64 ``(..., Q, K)``: the Jensen-Shannon divergence between raw and effective attention, in nats, in [0, ln 2].
+    Negative weights of the effective attention are first set to 0 and the rest is scaled to sum to 1; NaN if no weight is
+    above 0."""
 
 
 def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:

@@ -11,8 +11,8 @@ from torch.nn import functional
 from attest.core.memory import CACHE, by_rows, to_numpy
 
 PAIRWISE_UP_TO = 512
-"""The longest rows whose inversions are counted by comparing all pairs; from about this length, counting bit by bit is faster
-on a CPU."""
+"""The largest length of a row, in tokens, at which inversions are counted by comparing all pairs. In longer rows they are
+counted bit by bit, which is then faster on a CPU."""
 
 
 def dense_ranks(values: Tensor) -> Tensor:
