@@ -30,7 +30,9 @@ from attest.runs.folder import RunFolder, read_yaml
 from attest.runs.identity import ADVERSARIAL, GUIDES
 
 DEFAULT_LAMBDA = {"label": "1e-3", "tags": "0.2"}
-"""The default weight λ of the divergence of attention in an adversary's loss, by what the base model predicts."""
+"""The default weight λ of the divergence of attention in the loss of an adversary, a model that learns to predict as the base
+run does but to attend elsewhere. The keys say what the base run predicts: one ``label`` for each text, or ``tags`` of
+tokens."""
 OVERLAYS = {"label": "adversarial", "tags": "adversarial-tagger"}
 
 
@@ -88,16 +90,18 @@ def adversary(choices: AdversaryChoices, lam: float, base: Settings) -> Dependen
 ABOUT_THE_MODEL = re.compile(
     r"(MODEL|SCORING|PROJECTION|RECIPE)=|EXPERIMENTS=(?!none$)|--model\.|--experiments\.(?!\w+=null$)"
 )
-"""Matches options about the model, such as ``MODEL=bilstm``; they are left out when the control model that reads words without
-context (E6) is trained. ``EXPERIMENTS=none`` and ``--experiments.E2=null`` do not match."""
+"""Matches the options of a command that describe the model, such as ``MODEL=bilstm``. They are not passed on to the control of
+experiment E6 that reads words without context, because it has a model of its own. ``EXPERIMENTS=none`` and
+``--experiments.E2=null``, which switch experiments off, do not match."""
 GUIDE_OVERLAYS = {"label": "guide", "tags": "probe"}
 STATES_OF, STATES = (f"attest.models.networks.{each}" for each in ("TransformerTagger", "WeightedStatesTagger"))
 SIZES = ("size", "layers", "heads", "embedding_size", "dropout")
-"""The constructor arguments that ``WeightedStatesTagger``, a control model without context, takes over from the base
-tagger."""
+"""The names of the constructor arguments that ``WeightedStatesTagger``, a control model that reads tokens without context,
+takes over from the base tagger."""
 GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
-"""The default weights λ of the adversaries whose attention guides other models (experiment E6), by what the base model
-predicts."""
+"""The default values of λ for the adversaries of experiment E6, in which other models are trained with an adversary's
+attention; one adversary is trained for each value. The keys say what the base run predicts: one ``label`` for each text, or
+``tags`` of tokens."""
 
 
 def require_controls(base: Settings) -> None:

@@ -54,12 +54,13 @@ from attest.runs.versions import environment, quieten
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
 """The classes of the DataModules, imported so that ``--data`` finds each by its name without a module."""
 LINKED = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
-"""The arguments of the model that LightningCLI takes from the DataModule; users do not type them."""
+"""The arguments of the model that LightningCLI takes from the DataModule, such as the size of the vocabulary; users do not
+type them."""
 KNOWN = (INSTANCES, MAPS, TAGGED, *EXPERIMENTS)
-"""The names of result tables that a configuration may leave out of a run: those of texts, attention maps and tagged sentences,
-and the experiments."""
+"""The names that may stand in the section ``experiments`` of a configuration, each the name of a result table: texts,
+attention maps, tagged sentences, and all experiments. With the value ``null`` a run does not make the table."""
 BY_PREDICTED = {CLASSES.label: CLASSES, TAGS.label: TAGS}
-"""The kind of decision, by the attribute ``predicts`` of the run's LightningModule."""
+"""The kind of a model's decisions, by the value of the attribute ``predicts`` of the run's LightningModule."""
 DESCRIPTION = (
     "Attention on trial. Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 FORCE=1 stand for the files "
     "below configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes experiments on a "
@@ -92,7 +93,7 @@ class Parser(LightningArgumentParser):
 
 
 BATCHES = ("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval")
-"""Trainer options that are a number of batches (int) or a share of them (float)."""
+"""The Trainer options that limit batches, either as a number of batches (int) or as a share of all batches (float)."""
 
 
 def write_whole_numbers(settings: Any, typed: Mapping[str, Any] | None = None) -> None:
@@ -117,7 +118,7 @@ class ConfiguredRun(LightningCLI):
     """A run that is described by the user's command, with its settings and its folder."""
 
     needs_data = True
-    """Whether the command reads the texts of the splits; False if it needs only the vocabulary and the class names."""
+    """Whether the command reads the texts of the splits. False if it needs only the vocabulary and the class names."""
 
     def __init__(self, command: str, asked: AskedRun) -> None:
         quieten()
@@ -356,7 +357,7 @@ WORK = {
     "validate": ("limit_val_batches",),
     "test": ("limit_test_batches",),
 }
-"""The Trainer options that leave a command nothing to do if they are zero, by command."""
+"""For each command, the Trainer options that leave the command nothing to do if one of them is zero."""
 
 
 def require_work(trainer: Namespace, subcommand: str) -> None:

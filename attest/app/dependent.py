@@ -36,7 +36,8 @@ from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
 from attest.runs.identity import RunIdentity, identity_of
 
 Compare = Callable[[RunFolder, RunFolder], None]
-"""A function that compares the tables of two runs, the base run first, and writes the result into the folder of the second."""
+"""A function that takes the folders of two runs, the base run first. It compares their result tables, and writes the
+comparison into the folder of the second run."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Base:
 
     folder: RunFolder
     settings: Settings
-    """The full configuration of the base run as this command was given it; settings that do not identify a run, such as the
-    device, may differ from those in its folder."""
+    """The full configuration of the base run, as this command was given it. Settings that do not identify a run, such as the
+    device, may differ from those stored in the folder of the base run."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,8 @@ class DependentRun(ConfiguredRun):
         self.read = dependent.reads or base.folder
         super().__init__("fit", replace(AskedRun.of([configuration, *own]), typed=tuple(own)))
         self.own = asked_settings([argument for argument in expand([configuration, *own]) if argument != configuration])
-        """The settings that the user typed for this run alone, beyond those of its base run; a digest of them is part of the
-        folder's name."""
+        """The settings that the user typed for this run in addition to those of its base run. A digest of them is part of the
+        name of the run's folder."""
 
     def locate(self) -> None:
         self.settings = self.resolved(self.config)

@@ -48,8 +48,8 @@ from attest.runs.folder import (
 from attest.runs.shapes import RECORD
 
 TRIAL = "trial.json"
-"""The name of the file, in a folder of results outside a run, with the checkpoint's path and a hash of checkpoint, settings
-and version."""
+"""The name of a file that is written beside results if a checkpoint outside a run folder is tested: it holds the path of the
+checkpoint, and a hash of the checkpoint, the settings and the version."""
 
 
 ELSEWHERE = {
@@ -57,7 +57,8 @@ ELSEWHERE = {
     "adversaries": "compares this run with adversaries that are trained against it. Type: attest adversarial {choices}",
     "attacks": "is asked inside the layers of a Transformer. Type: attest keys DATA={data} MODEL=transformer-dr",
 }
-"""Why an experiment cannot run on one run alone and which command runs it, by what the experiment needs."""
+"""Some experiments need more than one finished run. By what they need: why they cannot run here, and the command that runs
+them."""
 
 
 def evaluate(run: "RunOnTrial") -> None:
@@ -335,7 +336,8 @@ SECTIONS = ("model", "data", "experiments", "trainer")
 DATA = "attest.datamodules."
 """The prefix of the class paths of Attest's DataModules; their options that are strings name no class and are not checked."""
 IMPORTABLE = re.compile(r"(?<![\w./-])[^\W\d]\w*(?:\.[^\W\d]\w*)+(?![\w/-])")
-"""Matches each dotted name in the text of a configuration, such as ``os.path``: each might be imported as a class."""
+"""Matches each dotted name in the text of a stored configuration, such as ``os.path``. LightningCLI could import such a name
+as a class, so each one is checked."""
 IDENTITY = re.compile(r"[\w-]+")
 """Matches the names that an experiment in a configuration may have; the name becomes that of a file."""
 

@@ -12,7 +12,7 @@ from attest.runs.identity import TYPED, RunIdentity
 
 ROOT = Path("runs/trial")
 OPTIONS = "options"
-"""The entry of ``run.json`` with the value of each option of a trial that can change its results."""
+"""The entry of ``run.json`` that holds the value of each option of a trial that can change its results."""
 BESIDE = ("out", "json", "processes", "upload_texts")
 """The options of ``attest trial`` that change no result, and so are not stored with the others."""
 UNNAMED = re.compile(r"[^\w.-]+")

@@ -29,11 +29,12 @@ class Defendant:
     network: nn.Module
     """The network whose attention is tested."""
     case: Case
-    """The object that reads the texts and measures the decisions, for the network's kind of task, such as tagging."""
+    """The object that reads texts and labels and measures the decisions in the way that suits the network's task: classifying
+    texts, tagging words, and so on."""
     names: tuple[str, ...]
     """The names of the network's classes or labels, in the order of their numbers; empty if only the numbers are known."""
     encode: Encode | None
-    """The function that turns a text into token ids; None if batches of token ids were given."""
+    """The function that turns a text into token ids; None if the user gave batches of token ids instead of texts."""
     words: Words | None
     """The word of each token id, for display; None if words are not known."""
     tokenizer: Any
@@ -41,7 +42,7 @@ class Defendant:
     """Whether the network is a wrapper around a model from another library, whose outputs are then compared with the model's
     own."""
     windowed: "WindowedNetwork | None"
-    """The network on trial, if it reads long texts in windows of tokens; None if it reads each text at once."""
+    """The tested network itself, if it reads long texts in windows of tokens; None if it reads each text at once."""
     pipeline: Any
     """The ``transformers`` pipeline that the user gave instead of a model; None if the user gave a model."""
 

@@ -17,7 +17,8 @@ from attest.core.memory import in_evaluation_mode
 from attest.datamodules.notice import say
 
 DECISIONS = ("another answer", "its answer")
-"""The names of classes 0 and 1: whether, for a changed passage, the model still gives its answer to the unchanged passage."""
+"""The names of classes 0 and 1. A trial changes the passage and asks: does the model now give another answer (0), or the
+answer that it gave to the unchanged passage (1)?"""
 REMARK = (
     "The model answers by a span of the passage. A decision is whether it still gives the answer that it gave; erasing the "
     "first or the last token of that answer takes it away. The question is neither ranked nor erased."

@@ -20,10 +20,11 @@ from attest.models.pretrained.told import config_of
 Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
 
 NOT_KEPT = ("experiments", "seed", "progress", "processes", "device")
-"""Arguments of ``attest.trial`` that the entry ``asked`` of ``config.yaml`` leaves out: other entries hold them, or they
-change no result."""
+"""The arguments of ``attest.trial`` that are not written into the entry ``asked`` of ``config.yaml``: other entries of this
+file hold them, or they change no result."""
 OF_TEXTS = ("labels", "background", "explanations", "rationales", "groups")
-"""Arguments of ``attest.trial`` that hold data about the texts; ``config.yaml`` lists their names, but not their values."""
+"""The arguments of ``attest.trial`` that hold data about the texts, such as labels. ``config.yaml`` says which of them were
+given, but does not contain the data."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

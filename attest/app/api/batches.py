@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from attest.models.pretrained.texts import Encoder
 
 Batch = dict[str, Any]
-"""``id`` int64 (B,), ``token_ids`` int64 (B, T), ``mask`` bool (B, T), True at real tokens; ``tokens``, the words of each
-text; and, where they are known, ``label`` int64 (B,) and ``special`` bool (B, T), True at tokens that are in every text, such
-as [CLS], which are then neither ranked nor erased."""
+"""A dictionary with one batch of texts: ``id`` int64 (B,), ``token_ids`` int64 (B, T), ``mask`` bool (B, T), True at real
+tokens, and ``tokens``, the words of each text. Where they are known, also ``label`` int64 (B,), and ``special`` bool (B, T),
+True at tokens that the tokenizer adds to every text, such as [CLS]; experiments neither rank nor erase these."""
 Encode = Callable[[str], Sequence[int]]
 """A function from a text to the ids of its tokens. For a ``transformers`` model it is an ``Encoder``, whose method ``columns``
-returns the same ids with further values for each token, such as its word, by the keys of a batch."""
+also returns further values for each token, such as the number of its word, as the entries of a batch."""
 Words = Mapping[int, str] | Sequence[str]
-"""The word of each token id, by the id, for display."""
+"""The word of each token id: a mapping whose keys are token ids, or a sequence indexed by token id. Used only for display."""
 PADDING = {"tags": UNLABELLED, "word": -1, "word_of_token": -1, "text_of_pair": -1}
-"""The padding value of each key of a batch that is not padded with 0."""
+"""The value that fills up short rows, by the key of a batch. The entries of all other keys are padded with 0."""
 
 
 def encoder_in(encode: Encode | None) -> "Encoder | None":

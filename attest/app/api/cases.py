@@ -28,7 +28,8 @@ from attest.datamodules.notice import say
 from attest.models.prediction import kind_of
 
 Batched = tuple[list[Batch], dict[str, float]]
-"""The batches on which a trial tests a model, and the model's test scores by name; no scores if they are not known yet."""
+"""The batches on which a trial tests a model; and the model's test scores, such as accuracy, by their names in the summary.
+The second is empty if the scores are computed later, from the model's decisions in the trial."""
 
 
 class Case:
@@ -41,10 +42,11 @@ class Case:
     measuring: ClassVar[type[Measuring]] = Measuring
     """The class that runs the experiments on models with this kind of decision and computes their test scores."""
     takes_explanations: ClassVar[bool] = True
-    """Whether users may give explanations of their own, numbers for the tokens of each text."""
+    """Whether users may give explanations of their own, such as SHAP values: one number for each token of each text."""
     takes_rationales: ClassVar[bool] = True
     row: ClassVar[str] = "id"
-    """The key of a batch's entry, int64 ``(B,)``, with the index of the user's text that each row is about."""
+    """The key of a batch's entry, int64 ``(B,)``, that says which of the user's texts each row of the batch is about, as an
+    index from 0. It is not ``id`` if one text gives several rows, as in multi-label classification: one row for each label."""
     remark: ClassVar[str | None] = None
     """A note for readers of the report on what counts as a decision of models of this kind; None if no note is needed."""
 

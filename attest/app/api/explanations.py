@@ -21,14 +21,16 @@ from attest.experiments.readings.kinds import READINGS
 from attest.models.observation import GivenReading
 
 Explanations: TypeAlias = Mapping[str, Sequence[Any] | Callable[..., Any]] | pd.DataFrame | str | Path
-"""By the name of an explanation: for each text its numbers, one for each token or word, or a function that computes them. Or a
-table, or the file of one, with a column of texts and a column for each explanation."""
+"""Explanations that the user gives. Either a mapping: the key is the name of an explanation, and the value has for each text
+one number for each token or word, or is a function that computes these numbers. Or a table, or the path of a file with one: a
+column of texts, and a column for each explanation."""
 KEY = "explanation/{}"
-"""The key of a batch for an explanation by the user, whose name replaces ``{}``; the entry is float64 ``(B, T)``."""
+"""The key of a batch's entry with one explanation that the user gave, float64 ``(B, T)``; the name of the explanation replaces
+``{}``."""
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 TEXTS_COMPARED = 100
-"""The number of texts on which experiment E15 compares explanations, if the user gave explanations or rationales; 12, its
-default, are too few to tell which of two is better."""
+"""The number of texts on which experiment E15 compares explanations if the user gave explanations or marks of words. The
+default of E15, 12 texts, is too small to tell which of two explanations is better."""
 HOW = (
     "For example: explanations={'shap': values}, where values has a list for each text, with one number for each token or "
     "each word"

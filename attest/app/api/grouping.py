@@ -10,7 +10,8 @@ from attest.core.label_values import in_order
 from attest.runs.folder import GROUPED
 
 Groups = Mapping[str, Sequence[Any]]
-"""By the name of a grouping, such as the source of texts: a string or a number for each text."""
+"""The user's ways to divide the texts into groups: the key is the name of a way, such as ``source``, and the value has one
+string or number for each text."""
 HOW = "For example: groups={'source': ['news', 'forum', 'news']}; of a DataFrame, groups=frame[['source']].to_dict('list')"
 
 

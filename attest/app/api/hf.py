@@ -50,7 +50,8 @@ class AttentionTrial(TrainerCallback):
         self.texts = list(texts) if isinstance(texts, Iterator) else texts
         self.experiments, self.every, self.tokenizer, self.options = experiments, every, tokenizer, options
         self.last: Trial | None = None
-        """The last trial, with its tables and its report; None before the first."""
+        """The result of the last trial (test of the model's attention) in this training, with its tables and its report; None
+        before the first."""
         self._trainer: Any = None
 
     def attach(self, trainer: Any) -> "AttentionTrial":

@@ -66,7 +66,8 @@ class Fitting:
 
     def __init__(self) -> None:
         self.too_large: tuple[int, int] | None = None
-        """The numbers of texts and tokens of the smallest batch that did not fit into memory; None if all batches fitted."""
+        """The number of texts, and the number of tokens of the longest one, in the smallest batch that did not fit into memory
+        so far; None if all batches fitted. Batches that are at least as large are halved before they are tried."""
 
     def each(self, batch: Batch, work: Callable[[Batch], None]) -> None:
         """Call ``work`` on a batch, or on each half of the batch if the whole batch does not fit into memory.
@@ -99,12 +100,12 @@ class Fitting:
 
 HALF_A_MINUTE = 30.0
 AT_ONCE = 8
-"""The largest batch size for experiment E19 (which words decide?), which reads hundreds of variants of each text: small
-batches let the progress bar move."""
+"""The largest batch size for experiment E19 (which words decide?). E19 reads hundreds of variants of each text, so with small
+batches the progress bar moves more often."""
 BAR = "{desc} {percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
 GROWTH = 1.5
-"""The exponent in the estimated cost of a text of T tokens, ``T ** GROWTH``: some experiments read a text once, others once
-for each token."""
+"""The exponent in the estimated cost of a text of T tokens, ``T ** GROWTH``. It lies between 1 and 2, because some experiments
+read a text once, and others once for each of its tokens."""
 
 
 def work_of(batch: Batch) -> float:
@@ -150,7 +151,8 @@ def so_far(rows: Sequence[pd.DataFrame], begin: int, end: int, most: int) -> str
 
 
 WEIGHTS_HELD = 14 * 4
-"""The estimated peak memory of a trial for each attention weight inside the layers, in bytes: fourteen float32 numbers."""
+"""To estimate memory: the bytes that a trial holds at its peak for each attention weight inside the layers, as many as
+fourteen float32 numbers."""
 
 
 @dataclass(eq=False)
@@ -195,13 +197,14 @@ class Measuring:
         self._rank, self._processes = 0, 1
         """The rank of this process, from 0, and the number of processes that share the texts."""
         self._asked = {self.first, *self.measures}
-        """The names of the tables that are measured in the current pass over the texts: ``first``, and ids of experiments such
-        as E2."""
+        """The names of the tables that the current pass over the texts fills: ``first``, the table of decisions, and ids of
+        experiments, such as E2."""
         self._until_decided: pd.DataFrame | None = None
-        """The table of experiment E19 (which words decide?), which reads texts part by part until the verdict is certain; None
-        if E19 has not run."""
+        """The finished table of experiment E19 (which words decide?). E19 runs before the others: it reads texts part by part,
+        until the verdict is certain. None if E19 has not run."""
         self._early: dict[str, EarlyTable] = {}
-        """The tables of the experiments that stopped early because their means were precise enough, by id."""
+        """The tables of the experiments that stopped before all texts were read, because their means were precise enough; the
+        keys are the ids of the experiments."""
 
     def all_of(
         self,

@@ -26,7 +26,8 @@ postprocessing."""
 HARMLESS = ("top_k", "_legacy", "is_split_into_words", "delimiter", "ignore_labels")
 """Settings of a pipeline that change no score: they choose the scores that it returns, or the form of its input."""
 JOINING = ("AVERAGE", "MAX")
-"""Strategies by which a pipeline computes the tag of a word from several tokens, so that no token alone decides."""
+"""Values of a pipeline's ``aggregation_strategy`` with which it computes the tag of a word from the scores of several tokens.
+Such pipelines are refused, because a trial tests the decision at one token."""
 CUTS = {"truncation", "max_length", "tokenizer_params"}
 """Settings by which a pipeline truncates long texts or reads them in windows."""
 ITSELF = "the model itself: attest.trial(pipeline.model, …, tokenizer=pipeline.tokenizer)"
@@ -34,11 +35,12 @@ CLOSE = 1e-4
 """The tolerance within which the scores of a pipeline and of its model count as equal in single precision, times the largest
 score if that is above 1."""
 COMPARED = 8
-"""The largest number of texts of a batch, its longest ones, on which a pipeline's answers are compared with those of its
-model."""
+"""The number of texts, the longest of a batch, on which a pipeline's answers are compared with those of its model; fewer if
+the batch has fewer."""
 Apart = Callable[[str], float]
-"""A function from the name of a setting, or an empty string, to the largest difference between the outputs of the pipeline
-without this setting and those of its model."""
+"""A function that takes the name of a setting of a pipeline and returns how much the outputs of the pipeline without this
+setting differ from those of its model: the largest difference of scores, or 1 if token ids differ and else 0. For an empty
+string the pipeline keeps all its settings."""
 
 
 def pipeline_in(model: Any) -> Any:

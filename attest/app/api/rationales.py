@@ -21,15 +21,16 @@ from attest.core.label_values import in_order
 from attest.datamodules.notice import say
 
 Rationales: TypeAlias = Sequence[Any] | pd.DataFrame | str | Path
-"""The words or tokens of each text that people marked: as 0 and 1 from one or several annotators, as spans, or as the text
-with stars around marked words; or a table of texts with such a column, or its file. For a tagger, ``{"word": 3, "marks": …}``
-holds the marks for the tag of word 3."""
+"""The words or tokens that people marked as decisive, for each text: as 0 and 1 from one or several annotators, as spans, or
+as the text itself with stars around marked words. Or a table with a column of texts and a column of such marks, or the path of
+its file. For a tagger, ``{"word": 3, "marks": …}`` holds the marks that explain the tag of word 3."""
 COLUMNS = ("rationales", "rationale", "evidences", "marks", "marked")
 KEY = "marks"
-"""The key of a batch for annotators' marks, float ``(B, T, A)``: 1 at marked tokens, 0 at others, NaN without an annotator."""
+"""The key of a batch's entry with the words that people marked, float ``(B, T, A)`` for A annotators: 1 at marked tokens, 0 at
+others, NaN if the annotator has not marked this text."""
 OF_TAG = {"marks": KEY, "place": "marked_token", "words": "word"}
-"""For taggers, where a batch holds annotators' marks: its keys, by the fields of the experiments' ``Context`` that are filled
-from them."""
+"""Only for taggers: the keys under which a batch holds what annotators marked. Each is listed by the name of the field of
+``Context`` (data for experiments) that gets its entry."""
 HOW = (
     "expected 0 or 1 for each token or each word, from one or several annotators; or spans as (start, end) or {'start_token': "
     "…, 'end_token': …}; or the text with stars around its marked words"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PROMPT = "{context}\n\nQuestion: {question}\nAnswer:"
 MESSAGE = "{context}\n\n{question}"
-"""The user's message to a chat model, to which the model's own chat template is then applied."""
+"""The template of the user's message to a chat model. The chat template of the model is then applied to this message."""
 PLACES = ("{context}", "{question}")
 Span = tuple[int, int]
 

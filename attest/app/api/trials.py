@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from attest.app.api.run import Run
 
 ALL = "all"
-"""The value of ``experiments=`` that means all experiments that suit the model."""
+"""The value of the argument ``experiments=`` that asks for all experiments that suit the model."""
 
 
 class Trial(Outcome):

@@ -22,8 +22,8 @@ from attest.runs.dependent_names import take_adversaries
 from attest.runs.folder import RunFolder
 
 STAYED = 1e-3
-"""The mean JSD, in nats, between the attention of an adversary (trained to attend elsewhere) and of its base run below which a
-warning says that the adversary's attention did not change."""
+"""A mean JSD in nats, between the attention of a trained adversary and that of its base run. Below it a warning says that the
+adversary, which was to attend elsewhere, attends as the base run does."""
 
 
 def main(arguments: list[str]) -> int:

@@ -92,7 +92,8 @@ LEFT_OUT = {
     "shows_values": "the softmax of its attention alone is reached, not its values",
     "shows_outputs": "what each of its heads hands on is not seen",
 }
-"""Why some experiments are left out for a model, by the capability that they need and the model lacks."""
+"""Why some experiments are left out for a model: the keys are capabilities that these experiments need, the values the reason
+if the model lacks the capability."""
 DECIDES = {
     "first": "at its first token",
     "last": "at its last token",

@@ -88,7 +88,8 @@ def _parser() -> CommandParser:
 
 
 OF_A_RUN = ("DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "EMBEDDINGS", "CUT", "EXPERIMENTS", "TRAINER")
-"""The choices, such as ``DATA=sst``, that a trained run's own configuration fixes; other values are refused."""
+"""The choices, such as ``DATA=sst``, that the configuration of a trained run already fixes. ``attest evidence --run`` refuses
+a value that differs from the run's own."""
 
 
 def _require_no_choice(run: RunFolder, options: Sequence[str]) -> None:

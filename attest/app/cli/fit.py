@@ -23,7 +23,8 @@ MEANING = {
 """What each choice of ``attest fit`` sets, in the order of the help."""
 WIDTH, INDENT = 110, 14
 HELP, ALL = ("-h", "--help"), "all"
-"""The options that print the help, and the word after them that adds the options of LightningCLI, several screens long."""
+"""The first: the options that print the help of a command. The second: the word after them that adds the options of
+LightningCLI, which fill several screens."""
 
 
 def choices_help(command: str) -> str:

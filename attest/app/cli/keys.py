@@ -19,8 +19,8 @@ from attest.runs.choices import split_arguments, take_words
 from attest.runs.identity import KEYS
 
 TRAINED = ("adversarial", "random", "opposite")
-"""The attacks on attention keys (experiment E9) that train an adversary, repeated from
-``attest.lightning_modules.key_adversary``, whose import takes seconds."""
+"""The attacks on attention keys (experiment E9) that train a network, the adversary, which supplies other keys. The list is
+repeated from ``attest.lightning_modules.key_adversary``, because importing that module takes seconds."""
 SHUFFLE = "shuffle"
 ATTACKS = (*TRAINED, SHUFFLE)
 

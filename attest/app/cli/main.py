@@ -34,8 +34,8 @@ class Command(NamedTuple):
     does: str
     """What the subcommand does, as a line of the help."""
     words: bool = False
-    """Whether the command takes choices such as ``DATA=sst`` and options of ``attest fit``; its help is then its module's
-    docstring."""
+    """Whether the command takes choices such as ``DATA=sst`` and the options of ``attest fit``. If so, the docstring of the
+    command's module is its help."""
     mistaken: int = MISTAKE
     """The command's exit code after a mistake of the user."""
 
@@ -67,8 +67,8 @@ COMMANDS = {
 TORCHRUN = "TORCHELASTIC_RUN_ID"
 """The environment variable that torchrun sets in the processes that it starts, and by which they are recognised."""
 FIRST_RANK = "ATTEST_FIRST_RANK_PID"
-"""The environment variable in which rank 0 stores its process id, so that a rank that it starts can tell whether rank 0 still
-runs."""
+"""The environment variable in which rank 0 stores its process id. A rank that rank 0 starts reads it, to find out whether rank
+0 still runs."""
 STOPPED_BY_SIGINT, STOPPED_BY_SIGPIPE, STOPPED_BY_SIGTERM = 130, 141, 143
 """The exit codes after a signal: 128 plus the number of the signal, as in shells."""
 EXIT_CODES = {

@@ -226,8 +226,8 @@ def _require_readable(typed: Namespace, kind: kinds.Kind) -> None:
 
 
 ON_EACH_MACHINE = ("model", "data", "out", "rationales", "explanation", "device", "processes", "json", "upload_texts")
-"""Options of ``attest trial`` that may differ between machines that share a trial: paths of files, whose content is compared
-instead, and options that change no result."""
+"""The options of ``attest trial`` that may differ between the machines that share one trial. They are paths of files, whose
+contents are compared instead, or options that change no result."""
 
 
 def _of_trial(typed: Namespace) -> dict[str, Any]:
