@@ -30,8 +30,8 @@ STEPS = {
 GUIDE = "“Your own model” in the documentation shows a network that works"
 ROWS_SHOWN = 5
 _PADDING_SEEN: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
-"""The networks whose attention has been checked (rows sum to 1, padding gets 0), so that the check is not repeated; True if
-the checked batch had padding."""
+"""The networks whose attention has been checked (rows sum to 1, padding gets 0), so that no network is checked twice. The
+value is True if the checked batch contained padding, and False if a batch with padding has yet to be checked."""
 
 
 def decided(network: Any, hidden: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
@@ -266,8 +266,8 @@ def _rows_where(wrong: Tensor) -> list[int]:
 
 
 CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
-"""The largest accepted difference between two computations of one probability, in single and in half precision; for numbers
-above 1, relative to the largest."""
+"""How far two computations of the same prediction may lie apart, in single and in half precision: the largest absolute
+difference of probabilities. For predicted numbers above 1 it is relative to the largest number."""
 
 
 @torch.no_grad()

@@ -25,8 +25,8 @@ from attest.models.pretrained.passing import ForwardPass
 from attest.models.traits import traits_of
 
 Scopes = dict[str, list[str]]
-"""Groups of layers, by name, whose attention an intervention changes together; the keys end the names of columns: ``""`` for
-all layers, ``_layer1`` for the first."""
+"""Groups of layers whose attention an intervention changes together. A key is the suffix of the names of result columns,
+``""`` for all layers and ``_layer1`` for the first; its value lists the names of the layers."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,22 @@ class LayerObservation:
     tokens: Tensor
     mask: Tensor
     attention: Mapping[str, Tensor]
-    """The attention weights of each layer, by name, first to last: float ``(B, N, T, T)``, where the last T is attended to;
-    rows of padding are arbitrary. For a network with ``sides``, such as one with cross-attention, ``(B, N, Q, S)``: Q rows of
-    weights over S places."""
+    """The attention weights of each layer, by the name of the layer, first to last: float ``(B, N, T, T)``, where the last
+    dimension is attended to; rows of padding are arbitrary. A network with cross-attention, or another one that has ``sides``,
+    has ``(B, N, Q, S)``: the weights of Q rows over S positions."""
     logits: Tensor
-    """float ``(B, C)``: the logits; for a tagger ``(B, T, K)``, the logits of K tags for each token."""
+    """float ``(B, C)``: the logits of the classes, or one logit; for a tagger float ``(B, T, K)``, the logits of K tags for
+    each token."""
     labels: Tensor | None = None
-    """int64 ``(B,)``: gold classes; for a tagger ``(B, T)``, gold tags, below 0 at tokens without one; None if they are not
-    known."""
+    """int64 ``(B,)``: the true class of each text; for a tagger int64 ``(B, T)``, the true tag of each token, below 0 at
+    tokens without one. None if they are not known."""
     ids_given: bool = True
     special: Tensor | None = None
-    """bool ``(B, T)``: True at special tokens, such as ``[CLS]``, which are neither ranked nor erased; None if they are not
-    known."""
+    """bool ``(B, T)``: True at special tokens, such as ``[CLS]``, which experiments neither rank nor erase; None if they are
+    not known."""
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
-    """The hidden states that enter each layer in a pass without changes, by layer, float ``(B, T, H)``, so that a changed pass
-    can start there; empty if the network cannot start a pass at each of ``blocks_in(network)``."""
+    """By layer, float ``(B, T, H)``: the hidden states that enter the layer if no attention is changed. A pass that changes
+    only later layers can start from them. Empty if the network cannot start a pass at each layer (``blocks_in(network)``)."""
     words: Tensor | None = None
     """int64 ``(B, T)``: the number of the word that each token belongs to, below 0 if it belongs to none; None if tokens are
     words, or if words are not known."""

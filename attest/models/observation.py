@@ -61,9 +61,10 @@ class GivenReading(NamedTuple):
     """An explanation that was computed outside Attest: one number for each token."""
 
     values: Tensor
-    """float ``(B, T)``, finite: the importance of each token by this explanation; 0 at padding."""
+    """float ``(B, T)``, finite: the importance of each token according to this explanation; 0 at padding."""
     signed: bool
-    """Whether the explanation has numbers below 0 in any text of the corpus; they speak against the predicted class."""
+    """Whether the explanation has numbers below 0 in any text of the corpus. Tokens with such numbers speak against the
+    predicted class."""
 
 
 @dataclass(frozen=True)
@@ -87,45 +88,48 @@ class Observation:
 
     network: Network
     ids: Tensor
-    """int64 ``(B,)``: the ids of the texts."""
+    """int64 ``(B,)``: the number that identifies each text in all tables, and that seeds its random draws."""
     tokens: Tensor
     """int64 ``(B, T)``: token ids; ``(B, T, W)`` for a network that reads T sentences of W words."""
     mask: Tensor
     """bool ``(B, T)``: True at real tokens, which come first in each row; False at padding and at the tokens of a question."""
     embedded: Tensor
-    """float ``(B, T, E)``: the embedded tokens, a leaf of the autograd graph."""
+    """float ``(B, T, E)``: the embeddings of the tokens, a leaf of the autograd graph, with respect to which gradients are
+    computed."""
     hidden: Tensor
-    """float ``(B, T, H)``: the hidden states over which attention is computed, in the autograd graph."""
+    """float ``(B, T, H)``: the hidden states that attention weights, as part of the autograd graph."""
     scores: Tensor
-    """float ``(B, T)``: the attention scores, before a projection such as softmax, in the autograd graph."""
+    """float ``(B, T)``: the attention scores, from which a projection such as softmax computes ``weights``; part of the
+    autograd graph."""
     weights: Tensor
     """float ``(B, T)``: the attention weights, in [0, 1], 0 at padding, in the autograd graph; rows sum to 1."""
     logits: Tensor
-    """float ``(B, C)``: the logits, in the autograd graph; C is 1 for a sigmoid or a predicted number."""
+    """float ``(B, C)``: the logits of the prediction, as part of the autograd graph; C is 1 for a single sigmoid and for a
+    predicted number."""
     read_instead: Tensor | None = None
-    """float ``(B, T)``, at least 0: the explanation given to ``explained_by``, which experiments test in place of the
-    attention; None to test the attention."""
+    """float ``(B, T)``, at least 0: another explanation, one weight for each token, that experiments test in place of the
+    attention, as set by ``explained_by``. None to test the attention itself."""
     cache: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
     """The results of functions decorated with ``cached_per_batch``, by function, so that each is computed once for this
     observation."""
     labels: Tensor | None = None
-    """int64 ``(B,)``: gold classes, below 0 for texts without one; None if they are not known."""
+    """int64 ``(B,)``: the true class of each text, below 0 for texts without one; None if no classes are known."""
     words: Tensor | None = None
-    """int64 ``(B, T)``: the number of the word that each token belongs to, below 0 for special tokens and padding; None unless
-    texts are in subwords."""
+    """int64 ``(B, T)``: if texts are split into subwords, the index of the word that each token belongs to, below 0 for
+    special tokens and padding; else None."""
     ids_given: bool = True
     """Whether the user gave the ids of the texts; if not, ``ids`` are the row numbers of this batch."""
     spared: Tensor | None = None
-    """bool ``(B, T)``: True at tokens that experiments neither rank nor erase, such as special tokens, from ``spared_by``;
-    None if there are none."""
+    """bool ``(B, T)``: True at the tokens that experiments neither rank nor erase: special tokens, and the token at which the
+    model decides, as ``spared_by`` finds them. None if there are none."""
     given: Mapping[str, GivenReading] = field(default_factory=dict)
-    """Explanations that the user computed outside Attest, by name."""
+    """Explanations that the user computed with other software, such as SHAP values, by their names."""
     marks: Tensor | None = None
-    """float ``(B, T, A)``: 1 at the tokens that each of A annotators marked as deciding, else 0; NaN for an annotator who did
-    not mark the text; None without marks."""
+    """float ``(B, T, A)``: what each of A annotators marked: 1 at the tokens that, in their opinion, decide the label, 0 at
+    others, and NaN in a text that the annotator did not mark. None if nobody marked tokens."""
     beside: Mapping[str, Tensor] = field(default_factory=dict)
-    """Further inputs of the network, by the name of its parameter: ``(B, T)`` for each token, such as ``token_type_ids``, or
-    ``(B,)`` for each text."""
+    """Further inputs of the network's forward pass, by the name of the parameter: ``(B, T)``, one value for each token, such
+    as ``token_type_ids``, or ``(B,)``, one for each text."""
 
     @property
     def texts(self) -> Inputs:

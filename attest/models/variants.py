@@ -26,18 +26,19 @@ from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.traits import traits_of
 
 ACTIVATIONS = 8
-"""To estimate memory: how many tensors as large as the hidden states, or the features read from them, exist at once."""
+"""To estimate memory: the number of tensors of the size of the hidden states that exist at once while variants of texts are
+read."""
 PADDING = 0.05
-"""The largest share of a pass that may go to padding, or to first tokens whose results are known; variants whose lengths would
-make it larger are read in another pass."""
+"""The largest share of the tokens in a forward pass that may be wasted: padding, or first tokens whose results are cached
+already. Variants of texts that would exceed it are read in another pass."""
 LEAST_TOKENS, LEAST_OF_ACCELERATOR = 256, 1 << 16
-"""The fewest tokens of a pass, on a CPU and on an accelerator; smaller passes get further variants, whatever their lengths,
-because small passes are slow."""
+"""The smallest number of tokens in a forward pass, on a CPU and on an accelerator. A smaller pass is slow, so it is filled up
+with further variants of texts, whatever their lengths."""
 
 
 PASSES: ContextVar[Callable[[int], object] | None] = ContextVar("passes", default=None)
-"""A function that is called after each pass of the model with the number of variants of texts that the pass has read; None for
-no function."""
+"""A callback, called after each forward pass with the number of variants of texts that were read in it, to move a progress
+bar; None for no callback."""
 
 
 @contextmanager

@@ -70,7 +70,8 @@ class Cnn(nn.Module):
         self.convolutions = _convolutions(embedding_size, kernel_sizes, channels)
         self.output_size = len(kernel_sizes) * channels
         self.reach = max(kernel_sizes) // 2
-        """How many tokens to the left and to the right enter a hidden state, in the convolution with the widest kernel."""
+        """The number of tokens on each side of a token that influence its hidden state, through the convolution with the
+        widest kernel."""
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, output_size)``, which are arbitrary at padding."""

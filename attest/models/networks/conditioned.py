@@ -18,8 +18,8 @@ from attest.models.networks.recurrent import BiLSTM
 from attest.models.networks.tokens import PADDING
 
 IMPOSSIBLE = -1e4
-"""The logit of a class that is no possible answer: its probability is 0, but the logit is finite, so that differences of
-logits stay defined."""
+"""The logit of a class that is not among the possible answers of a question. Its probability becomes 0, but the logit is
+finite, so that differences of logits stay defined."""
 
 
 class ConditionedClassifier(PoolsByAttention):

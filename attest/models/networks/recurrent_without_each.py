@@ -22,8 +22,8 @@ from attest.core.memory import bytes_at_once, rows_at_once
 from attest.models.networks.tokens import reversal, reverse
 
 State = tuple[Tensor, ...]
-"""The state of a recurrent network for V variants of B texts: tensors ``(V, B, H)``, the hidden state first; an LSTM also has
-twice its cell state."""
+"""The state of a recurrent network for V variants of B texts, as a tuple of tensors ``(V, B, H)``: first the hidden state; an
+LSTM has a second tensor, twice its cell state."""
 
 
 class Cell(ABC):
@@ -108,10 +108,11 @@ def product_with(weight: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 ROWS = 512
-"""The number of variants of texts that take a step together on a CPU, few enough that their gates stay in the cache of a
-core."""
+"""The number of variants of texts that a recurrent network reads together on a CPU: few enough that their gates stay in the
+cache of a core."""
 GATES = 4
-"""To estimate memory: how many numbers exist at once for each gate of a variant in a step."""
+"""To estimate memory: in one step of the recurrent network, how many numbers exist at once for each component of the gates of
+each variant."""
 
 
 @torch.no_grad()

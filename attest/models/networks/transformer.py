@@ -63,8 +63,8 @@ class TransformerEncoder(nn.Module):
         self.layers = nn.ModuleList(TransformerLayer(size, heads, feedforward_size, dropout, each) for each in projections)
         self.output_size = size
         self._kept: Tensor | None = None
-        """float ``(T, H)``: encodings of positions that are kept from pass to pass on a GPU; None until then. They are no
-        buffer, because DDP would make processes exchange tables of different lengths."""
+        """float ``(T, H)``: the position encodings computed so far, kept between passes on a GPU; None before the first pass,
+        and on a CPU. Not a buffer, because DDP would exchange buffers of different lengths between processes."""
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)`` to hidden states ``(B, T, H)``, which are arbitrary at padding."""
@@ -175,7 +175,7 @@ class UniformPooling:
     """A mixin with the methods ``score`` and ``project``, which give all real tokens equal weights."""
 
     pools_by_attention = False
-    """Whether the network has learned attention that pools the tokens and that experiments can test: no, all tokens get equal
+    """Whether the network pools its tokens by learned attention, which experiments can test: no, here all tokens get equal
     weights."""
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:

@@ -21,8 +21,8 @@ SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 IN_LAYERS = ("LORA", "ADALORA", "IA3", "LOHA", "LOKR", "OFT", "BOFT", "VERA", "HRA", "LN_TUNING")
 """The types of peft adapters that are supported, because they change only layers of a model."""
 TASKS = {"SEQ_CLS": "texts", "TOKEN_CLS": "tokens", "CAUSAL_LM": "next"}
-"""What an adapted model decides about, by the ``task_type`` of its adapter: whole texts, single tokens, or the next token of a
-text."""
+"""What a model with an adapter decides about, by the ``task_type`` in the adapter's settings: ``texts`` as a whole, single
+``tokens``, or the ``next`` token of a text."""
 PATTERNS = (
     "exclude_modules", "feedforward_modules", "layers_pattern", "modules_to_save", "rank_pattern", "alpha_pattern",
     "target_parameters",
@@ -30,9 +30,9 @@ PATTERNS = (
 """The settings of an adapter whose values peft takes as regular expressions for the names of layers; only values that match
 ``NAME`` are accepted."""
 NAME = re.compile(r"[\w.\\^$-]*")
-"""Matches the name of a layer, or a regular expression without repetition, which cannot take long."""
+"""Matches the name of a layer, or a regular expression without repetition, which is certain to be matched in a short time."""
 ALL_LINEAR = "all-linear"
-"""The value of an adapter's ``target_modules`` by which peft means every linear layer."""
+"""The value of ``target_modules`` in an adapter's settings that stands for all linear layers of the model."""
 INSIDE = "base_model.model."
 """The prefix that peft gives to every parameter name in an adapter's file."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 MASKED = 1
-"""The token id that Attest's data have for a masked token; it is used for a model without a mask token of its own."""
+"""The id of the mask token in Attest's own vocabularies; it replaces a token if the model has no mask token of its own."""
 
 
 def require_head(model: "PreTrainedModel") -> None:

@@ -24,28 +24,28 @@ from attest.models.pretrained.calls import Attend, Look
 Span = tuple[int, int]
 """A part of a prompt, as the index of its first token and the index after its last token."""
 CLOSE = 1e-4
-"""The largest accepted difference between the answer's log-probability from cached keys and values and the one from a whole
-pass."""
+"""The answer's log-probability is computed with cached keys and values, and once by a whole forward pass. If the two differ by
+more than this, the cached computation is not used."""
 COPIES, MAPS = 3, 4
-"""To estimate memory: how many tensors are kept for each layer (queries, keys, values), and how many numbers for each weight
-of an attention row (score, mask, weight, a copy)."""
+"""To estimate memory: the first is the number of tensors that are kept for each layer (queries, keys, values); the second is
+the number of values that exist at once for each attention weight (score, mask, weight, a copy)."""
 
 
 class Rows(NamedTuple):
     """The attention weights from the tokens of an answer to every token before the answer."""
 
     attention: Tensor
-    """float ``(T,)``: the attention weight that the answer gives to each token of the prompt, a mean over the answer's tokens,
-    layers and heads."""
+    """float ``(T,)``: the attention weight from the answer to each token of the prompt: the mean over the answer's tokens and
+    over all layers and heads."""
     without_first: Tensor
-    """float ``(T,)``: as ``attention``, after the weight of the first token is set to 0 in each attention row and its other
-    weights are scaled to sum to 1."""
+    """float ``(T,)``: as ``attention``, but without the first token, which many models attend to for no reason in the text:
+    its weight is set to 0, and the other weights of each attention row are scaled to sum to 1."""
     by_head: Tensor
-    """float ``(T, L N)``: the attention weight from the answer to each token of the prompt, for each of N heads in L layers,
-    first layer first; a mean over the answer's tokens."""
+    """float ``(T, L N)``: as ``attention``, but for each head by itself, N heads in each of L layers, first layer first; a
+    mean over the answer's tokens."""
     written: Tensor
-    """float ``(T,)``: attention weight times the gradient of the answer's log-probability with respect to it, summed over the
-    answer's tokens, layers and heads."""
+    """float ``(T,)``: a gradient-weighted attention to each token of the prompt: attention weight times the gradient of the
+    answer's log-probability with respect to this weight, summed over the answer's tokens, layers and heads."""
 
 
 class _LookAgain(Look):

@@ -23,10 +23,11 @@ T, T)``."""
 
 
 Memory = Callable[[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor, Tensor | None]]
-"""Takes the keys, values and mask that an attention call has computed; returns those that the call uses."""
+"""A function from the keys, values and attention mask of one attention computation to those that are used in their place. One
+such function only stores them for later passes; another adds new ones to the stored ones."""
 Attend = Callable[[slice], tuple[Tensor, Tensor]]
-"""Takes a slice of the rows (queries) of one attention computation; returns their outputs ``(B, Q, N, D)`` and weights ``(B,
-N, Q, S)``."""
+"""A function that computes one attention again for some of its rows (queries), which a slice selects: it returns outputs
+``(B, Q, N, D)`` and weights ``(B, N, Q, S)``, for Q queries and S keys."""
 
 
 class Look:
@@ -66,25 +67,28 @@ class AttentionCall(HookedModule):
     """
 
     everywhere = True
-    """Whether each token of a text may attend to all of its tokens, as in an encoder, in all passes so far."""
+    """Whether each token of a text may attend to all tokens of the text, as in an encoder, according to the passes so far."""
     causal = False
-    """Whether no token may attend to a later one, as in a decoder."""
+    """Whether no token may attend to a later one, as in a decoder, according to the passes so far."""
     shows_values = True
-    """Whether interventions can change keys and values; False if they reach only the softmax."""
+    """Whether the model's keys and values are seen and can be changed. False if only its softmax is reached: then values
+    cannot be changed, and keys can only be exchanged between tokens, in an encoder."""
     windows = 1
-    """The number of windows in which each text is read, which follow one another in a batch; interventions see their heads as
-    heads of one text."""
+    """The number of windows into which each text is cut; the windows of a text follow one another in the batch. Interventions
+    see the heads of all windows as heads of one text."""
 
     def __init__(self) -> None:
         super().__init__()
         self.projection: Projection = Softmax()
-        """The function from scores to weights; if it is not ``Softmax``, it replaces the model's own softmax in every pass."""
+        """The function that turns scores into attention weights. A function other than ``Softmax`` replaces the softmax of the
+        model in every pass."""
         self.memory: Memory | None = None
-        """Adds the keys, values and mask of earlier tokens in a pass of the last token alone; None in other passes.
-        ``attest.models.pretrained.resuming`` sets it."""
+        """In a pass that reads only the last token of each text: the function that adds the cached keys, values and mask of
+        the earlier tokens. None in other passes. ``attest.models.pretrained.resuming`` sets it."""
         self._seen = 0
         self._written_out = False
-        """Whether it has been checked that weights times values are the model's own outputs."""
+        """Whether a first pass with changed attention has checked that the model's attention output is the product of weights
+        and values."""
 
     @property
     def exchanged(self) -> bool:

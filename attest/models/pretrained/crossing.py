@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 ASKED = 3
-"""The number of decoder tokens in the pass that finds cross-attention by its shape; the text in this pass has another number
-of tokens."""
+"""In the pass that looks for cross-attention, the decoder reads this many tokens, and the text has another number of tokens.
+So the shape of the weights tells cross-attention from self-attention."""
 EXPECTED = "expected a model whose decoder attends to its encoder through transformers' AttentionInterface, such as BART or T5"
 
 
@@ -79,8 +79,8 @@ class CrossingPass(ForwardPass):
         super().__init__(model, calls)
         self.generates = generates
         self.places: list[int | None] = []
-        """For each attention computation of a pass, in order: the index in ``calls`` of this cross-attention; None for
-        self-attention."""
+        """For each attention computation of a pass, in order: the index in ``calls`` of its hook points if it is
+        cross-attention; None if it is self-attention."""
 
     def next_call(self) -> AttentionCall:
         place = self.next_of(self.places)
@@ -106,7 +106,8 @@ class CrossingNetwork(PretrainedNetwork):
     """
 
     attends_everywhere = True
-    """Every step of the decoder may attend to the whole text."""
+    """Whether each row of attention may attend to all tokens of the text: yes, as every step of the decoder attends to the
+    whole text."""
     looks_back = False
     moves_keys = True
     shows_values = True

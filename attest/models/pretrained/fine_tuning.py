@@ -37,8 +37,8 @@ class FineTunedClassifier(PretrainedNetwork):
 
     tagging = False
     trains_with_any_projection = False
-    """Whether control experiments may train the network with another projection: no, since the pretrained attention would have
-    to be learned anew."""
+    """Whether a control run may train this network with another function than softmax from scores to attention: no, because
+    the pretrained attention would have to be learned anew."""
 
     def __init__(self, vocab_size: int, outputs: int, pretrained: str = "", projection: Projection | None = None) -> None:
         if not pretrained:

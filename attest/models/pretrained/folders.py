@@ -17,12 +17,13 @@ from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME
 from attest.core.errors import AttestError
 
 POINTER = b"version https://git-lfs.github.com/spec/"
-"""The first bytes of a file that Git LFS has put in the place of a large file."""
+"""The first bytes of a pointer file: Git LFS leaves this small text file where a large file was not downloaded."""
 POINTED = ("*.json", "*.txt", "*.model", "*.safetensors")
-"""Patterns for the files in a model's folder each of which is checked to be the file itself, and not a placeholder of Git
-LFS."""
+"""Patterns for the files in a model's folder that are checked: each must be the file itself, and not a pointer that Git LFS
+left in its place."""
 MOST_LABELS, MOST_LAYERS = 1 << 20, 1 << 12
-"""The most classes and the most layers that a ``config.json`` may ask for if the model's weights are not in its folder."""
+"""The largest numbers of classes and of layers that a ``config.json`` may state if the shapes of the model's weights are not
+known."""
 SAVE = "model.save_pretrained(folder)"
 
 

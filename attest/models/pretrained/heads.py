@@ -6,7 +6,7 @@ from attest.core.kinds import CHOICE, CLASSES, LABELS, NUMBER, SPANS, TAGS, Kind
 
 TEXTS = "ForSequenceClassification"
 BY_ENDING = {TEXTS: CLASSES, "ForTokenClassification": TAGS, "ForMultipleChoice": CHOICE, "ForQuestionAnswering": SPANS}
-"""What a model of transformers decides, by the end of the name of its class."""
+"""The kind of decision of a transformers model (classes, tags, choices or spans), by the end of the name of its class."""
 MULTI_LABEL, REGRESSION = "multi_label_classification", "regression"
 """Two values of ``problem_type`` in the configuration of a model: several labels for a text, or one number."""
 

@@ -35,7 +35,8 @@ from attest.models.pretrained.texts import require_fast, require_length
 from attest.models.pretrained.told import told_by
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
-"""The files from which a tokenizer is made; without any of them, transformers makes a tokenizer that knows no word."""
+"""Patterns for the files that hold the vocabulary of a tokenizer. If all are missing, transformers makes a tokenizer without a
+vocabulary, so such a folder is refused."""
 KINDS: dict[str, tuple[Any, str, str]] = {
     "texts": (AutoModelForSequenceClassification, "classifier of texts", "BERT or ModernBERT"),
     "tokens": (AutoModelForTokenClassification, "classifier of tokens", "BERT or ModernBERT"),
@@ -44,11 +45,11 @@ KINDS: dict[str, tuple[Any, str, str]] = {
     "next": (AutoModelForCausalLM, "language model", "Llama or Qwen"),
     "written": (AutoModelForSeq2SeqLM, "language model", "T5 or BART"),
 }
-"""How a model is loaded, by what it decides: the class of transformers that loads it, and, for messages, a phrase for such
-models and examples."""
+"""How to load a model, by what it decides about. Each value has the class of transformers that loads the model, and for
+messages a phrase for such models and examples of them."""
 READ_AS = {TAGS: "tokens", CHOICE: "choices", SPANS: "answers"}
-"""The key in ``KINDS`` by which a model that needs no prompt is loaded, by the kind of its decision; kinds that are not listed
-are loaded by ``texts``."""
+"""For models that need no prompt: the key in ``KINDS`` with which a model is loaded, by its kind of decision. Kinds that are
+not listed are loaded with the key ``texts``."""
 PICKLED = "pytorch_model.bin"
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
 

@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 
 UNREACHED = "none of its softmax calls returns, for each token, attention weights over all tokens of the text"
 LENGTH = 5
-"""The number of tokens in the example text on which a model's attention is inspected, without the end token."""
+"""The number of plain tokens in the example text on which a model's attention is inspected; an end token, or one more plain
+token, follows them."""
 COPIES, LONGER = 3, (1, 2, 3)
-"""The number of copies of the example text in a batch, and how many times it is repeated within its row, in the passes that
-search for softmaxes over its tokens."""
+"""An example text is read to find out which softmax calls of a model compute attention, by the shapes of their results. The
+first: how many copies of the text are in the batch. The second: how many times the text is repeated within a row; one pass is
+made for each number."""
 EXPECTED = "expected a model such as BERT, RoBERTa, DeBERTa, ModernBERT, GPT-2 or Llama"
 
 
@@ -75,13 +77,14 @@ class PretrainedNetwork(UniformPooling, nn.Module):
 
     attends_within = True
     reads_in_decode = True
-    """Whether attention is computed in ``decode``: yes, ``encode`` only embeds tokens, so experiments have no hidden states of
-    an encoder."""
+    """Whether attention is computed in ``decode``: yes. ``encode`` only embeds tokens, so there are no hidden states of an
+    encoder that experiments could use."""
     holds_a_model = True
-    """Whether the network wraps another model, ``model``, by whose class reports name it."""
+    """Whether the network wraps a model of another library in its attribute ``model``: yes, so reports name the class of that
+    model."""
     asks = "asked"
-    """The name of the input that says which label or choice is asked about for each text; the wrapped model does not read
-    it."""
+    """The name of the further input that says which label, or which choice, each text of a batch is asked about. The wrapped
+    model itself does not get this input."""
 
     def __init__(
         self,
@@ -96,21 +99,22 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         self.kind = kind_of_class(type(model).__name__) if kind is None else kind
         """The kind of decision that the model makes, such as classes of texts or tags of tokens."""
         self.number = OneNumber() if self.kind == NUMBER else None
-        """The standard deviation and the largest size of the numbers that the model predicts, one for each text; None if it
-        decides otherwise."""
+        """If the model predicts one number for each text: the standard deviation and the largest absolute value of these
+        numbers over the corpus. Else None."""
         self.masked, self.typed, self._squashed = masked, typed, squashed
         self.model, self.padding = model, padding
         self.choices: Choices | None = None
-        """The logits of all choices of each text; None until they are computed, and for models that are not of multiple
-        choice."""
+        """For a multiple-choice model: the logits of all choices of each text, once they are computed. None before that, and
+        for all other models."""
         self.calls = nn.ModuleList()
         self.current = self._forward_pass()
-        """The state of the forward pass that the model is in, such as its real tokens and the number of attention computations
+        """The state of the current forward pass, such as which tokens are real and how many attention computations there were
         so far."""
         self._untouched = False
         self._explore()
         self.decides_by = self._where_it_decides()
-        """At which token's last hidden state the model decides: ``first``, ``last``, or ``all``."""
+        """The token whose last hidden state the prediction is computed from: ``first``, ``last``, or ``all`` for several
+        tokens; in an encoder-decoder ``step``, a step of the decoder."""
 
     def _forward_pass(self) -> ForwardPass:
         return ForwardPass(self.model, self.calls)

@@ -27,13 +27,13 @@ class ForwardPass:
         self.made = 0
         """The number of attention computations in this pass so far."""
         self.exploring = False
-        """Whether this is the first pass of the model, in which each attention computation gets hook points of its own."""
+        """Whether this is the model's first pass, in which hook points are made for each attention computation that occurs."""
         self.attends_at: tuple[int, ...] | None = None
-        """The indices, among all softmax calls of a pass, of those that compute attention; None for models that use
-        transformers' ``AttentionInterface``."""
+        """The indices of the softmax calls that compute attention, among all softmax calls of a pass. None for a model that
+        computes attention by transformers' ``AttentionInterface``, where no softmax has to be found."""
         self.beside: tuple[None, ...] | None = None
-        """A tuple with one None for each value that layers return beside hidden states; None if they return hidden states
-        alone, without a tuple."""
+        """What a skipped layer returns beside the hidden states. None if the model's layers return hidden states alone; if
+        they return a tuple, one None for each further value in it."""
 
     def begin(self, real: Tensor) -> None:
         """Begin a forward pass of texts with real tokens bool ``(B, T)``."""

@@ -23,10 +23,10 @@ from attest.models.pretrained.told import config_of, told_by
 
 GUIDE = "“Your own model” in the documentation shows one that works"
 SEVERAL = 8
-"""The number of copies of a text in the batch that a model reads twice, to find out whether its logits are random."""
+"""The number of copies of one text in a batch. The model reads this batch twice to find out whether its logits are random."""
 MASKS: tuple[Callable[[Tensor], Tensor], ...] = (lambda mask: mask, lambda mask: ~mask, lambda mask: mask.long())
-"""Functions from a mask that is True at real tokens to each form of mask that a module may expect: True at real tokens, True
-at padding, 1 at real tokens."""
+"""The forms of mask that a module may expect, tried one after the other. Each is a function from a mask that is True at real
+tokens to this form: True at real tokens, True at padding, or 1 at real tokens."""
 
 
 class PlainNetwork(PretrainedNetwork):

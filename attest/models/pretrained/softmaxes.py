@@ -38,8 +38,8 @@ class Softmaxes(TorchFunctionMode):
         weights over all tokens."""
         self._taken = 0
         self._just_attended: AttentionCall | None = None
-        """The attention computation whose head outputs are changed at the input of the next linear layer; None if none are to
-        be changed."""
+        """The attention computation whose head outputs an intervention changes. They are changed where the next linear layer
+        reads them, so this is None again after that layer, and if there is nothing to change."""
 
     def __torch_function__(
         self, function: Callable[..., Any], _types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None

@@ -15,12 +15,12 @@ from attest.models.inputs import Inputs
 from attest.models.pretrained.network import PretrainedNetwork
 
 LONGEST_ANSWER = 30
-"""The most tokens that an answer may have."""
+"""The largest number of tokens in a span that counts as a possible answer."""
 NO_SPAN = -1e4
-"""The logit of a span that cannot be an answer; it is far below others, and float16 can represent it."""
+"""The logit of a span that cannot be an answer: far below all others, and still representable in float16."""
 PASSAGE, BEGINS, ENDS, WHOLE = 1, 2, 3, 4
-"""The numbers in ``roles`` that mark tokens: a token of the passage, the answer's first token, its last token, and the only
-token of an answer; 0 marks all others."""
+"""The values of the input ``roles``, which says what each token is: another token of the passage, the first token of the
+answer, its last token, or the only token of an answer. 0 stands for all tokens outside the passage."""
 
 
 class Span(NamedTuple):

@@ -12,7 +12,7 @@ from attest.models.pretrained.loading import config_of, tokenizer_of, transforme
 from attest.models.pretrained.texts import longest_read, taking_words
 
 OURS = 2
-"""The number of token ids in Attest's data that come before those of subwords: 0 is padding, 1 a masked or unknown word."""
+"""The number of token ids that Attest's data reserve before the ids of subwords: 0 is padding, 1 a masked or unknown word."""
 
 
 class Cut(NamedTuple):
@@ -23,7 +23,7 @@ class Cut(NamedTuple):
     words: list[list[int | None]]
     """The index of each token's word in its text; None for special tokens."""
     shortened: int
-    """The number of texts whose end was cut, because they have more than ``longest`` tokens."""
+    """The number of texts that were cut at their end, because they had more subwords than the model or the user allows."""
 
 
 class Subwords:

@@ -14,8 +14,8 @@ from attest.core.errors import AttestError
 from attest.models.pretrained.told import told_by
 
 WHOLE = 1 << 30
-"""The largest number of tokens when texts are never cut: more than any text has, and small enough for tokenizers to count
-to."""
+"""The value for the largest number of tokens if texts shall not be cut: longer than any text, and small enough for the
+integers of tokenizers."""
 
 
 def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) -> int:
@@ -177,7 +177,7 @@ class Encoder:
         them."""
         self.cut = 0
         self.options: dict[str, Any] = {}
-        """Further options that the tokenizer gets with each text, by name."""
+        """Further keyword arguments, by name, that the tokenizer gets whenever it encodes a text."""
         self.prompt: Any = None
         """The ``Prompt`` into which each text is put; None if texts are read as they are."""
 

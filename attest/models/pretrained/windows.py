@@ -27,8 +27,8 @@ from attest.models.pretrained.network import PretrainedNetwork
 
 Pooled = Literal["mean", "max", "mean-of-probabilities"]
 POOLED = ("mean", "max", "mean-of-probabilities")
-"""The ways in which the windows of a text decide together: by the mean of their logits, the largest logit of each class, or
-the mean of their probabilities. The largest probabilities are no way, since they do not sum to 1."""
+"""The ways to compute one prediction from the windows of a text: the mean of their logits, the largest logit of each class, or
+the mean of their probabilities. The largest probability of each class is not offered, because these do not sum to 1."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class Places(NamedTuple):
     real: Tensor
     """bool ``(B, W, L)``: True at real tokens, False at padding of a window."""
     there: Tensor
-    """bool ``(B, W)``: True for windows that the text has; in place of a missing window, the first window of the text is read
-    again."""
+    """bool ``(B, W)``: True for the windows that a text has. A text with fewer than W windows reads its first window again in
+    the place of those that are missing."""
 
 
 class WindowedNetwork(UniformPooling, nn.Module):
@@ -115,7 +115,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
     holds_a_model = True
     looks_back = False
     moves_keys = False
-    """Whether interventions can exchange attention keys between tokens: no, because keys belong to windows."""
+    """Whether interventions can exchange attention keys between tokens: no, because each window has keys of its own."""
     shows_values = False
     shows_outputs = False
 
