@@ -13,7 +13,8 @@ from attest.experiments.spec import MOVES, Column, Means, OfNumbers, Row, Spec, 
 from attest.models.observation import Observation, rightly
 
 SHIPPED: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
-"""The projections (from scores to attention) with which a trained model is run if the user names no others, by name."""
+"""The projections (functions from scores to attention weights) with which experiment E8 runs a trained model, unless the user
+names others. Keys are their names in result columns."""
 
 
 def activation_swap(
@@ -47,10 +48,10 @@ def _support(weights: Tensor, mask: Tensor) -> Tensor:
 
 
 NAMES = {"softmax": "softmax", "sparsemax": "sparsemax", "entmax15": "1.5-entmax"}
-"""What reports call each projection of ``SHIPPED``, by its name."""
+"""What reports call each projection of ``SHIPPED``, by its name in result columns."""
 SAME = 1e-6
-"""If both the JSD and the TVD are below this, the projection computes the same as the trained one, and its attention is not
-shown."""
+"""If swapping the projection changes a text's attention by a JSD below this and its prediction by a TVD below this, the new
+projection computes the same as the trained one, and reports do not show its attention."""
 
 
 def _answer(mean: Means) -> str | None:

@@ -40,12 +40,12 @@ class Objective:
     """The two loss terms of an adversary (E7): distance of predictions and divergence of attention, ``(B,)`` each."""
 
     distance: Tensor
-    """float ``(B,)``: how far the adversary's predictions are from those of the base model, which training minimises."""
+    """float ``(B,)``: how far the adversary's predictions are from those of the base model; training makes it small."""
     divergence: Tensor
-    """float ``(B,)``: the divergence of the adversary's attention from the base model's, in nats, summed over the tokens of a
-    row; training maximises it."""
+    """float ``(B,)``: the divergence of the adversary's attention from that of the base model, in nats; training makes it
+    large. For a tagger, which has a row of attention for each token and head, it is the mean over these rows."""
     entries: Tensor
-    """int64 ``(B,)``: the number of real tokens of each text, to which a row of attention may attend."""
+    """int64 ``(B,)``: the number of real tokens of each text, which is the number of weights in a row of attention."""
 
     def losses(self, lam: float, convention: Convention = "instances") -> Tensor:
         """Return each instance's loss ``(B,)``: distance of predictions minus ``lam`` times divergence of attention."""
@@ -90,5 +90,5 @@ DIVERGENCES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "jsd": lambda p, q, mask: jensen_shannon(p, q),
     "smoothed-kl": smoothed_kullback_leibler,
 }
-"""The divergence of two attentions, by name: a function of the adversary's attention and the base model's, float ``(..., T)``
-each, and the mask; it returns nats, float ``(...)``."""
+"""The functions that measure how far two attentions are apart, by name. Each takes the adversary's attention and the base
+model's, float ``(..., T)``, and the mask, and returns nats, float ``(...)``."""

@@ -22,8 +22,8 @@ PENALTY = 500.0
 NOISE = 3.0
 LEARNING_RATE = 0.01
 TENSORS_A_WEIGHT = 16
-"""To estimate memory: how many numbers exist at once for each attention weight of each restart: attention, logits, gradients,
-Adam's moments, pairs."""
+"""To estimate memory: how many numbers exist at once for each attention weight in each restart of the search: attention,
+logits, gradients, the moments of Adam, and pairs of attentions."""
 
 
 def search_adversaries(observation: Observation, restarts: int, steps: int, epsilon: float, seed: int) -> Tensor:
@@ -107,13 +107,14 @@ class Pairs(NamedTuple):
     """The P pairs of attentions whose JSD the adversarial search increases, and the weight of each pair."""
 
     members: Tensor
-    """float ``(P, R + 1)``: each row is 1 at the two attentions of a pair, else 0; the columns are the R restarts, then the
-    model's attention."""
+    """float ``(P, R + 1)``: which two attentions each of P pairs consists of: 1 at these two, else 0. The columns are the
+    attentions of the R restarts, and last the model's own attention."""
     shares: Tensor
-    """float ``(R, P)``: half the weight that each pair has in the objective, at the restarts in this pair, else 0. The weight
-    is 1 if the pair contains the model's attention, and 1 / (R (R - 1)) for two restarts."""
+    """float ``(R, P)``: the factor of each pair in the gradient of each restart: half the weight of the pair in the objective
+    if the restart belongs to the pair, else 0. A pair with the model's attention has weight 1, a pair of two restarts 1 / (R
+    (R - 1))."""
     alone: Tensor
-    """float ``(R,)``: the sum over all pairs of ``shares``, for each restart."""
+    """float ``(R,)``: for each restart, the sum of its row of ``shares``."""
 
     @classmethod
     def of(cls, restarts: int, like: Tensor) -> "Pairs":

@@ -103,8 +103,8 @@ def _decisions_the_long_way(observation: Observation, order: Tensor) -> Tensor:
 
 
 ORDERS = {"in the order of attention": "attention", "in random order": "random"}
-"""The orders of erasure that the answer in the report compares: its phrase for each, and the word for it in the names of
-columns."""
+"""The orders of setting weights to zero that the sentence in the report compares. The keys are its phrases, the values the
+names of these orders in columns."""
 LEAST = {"in the smallest set that flips the decision": "minimum"}
 
 

@@ -27,7 +27,8 @@ class Adversary(NamedTuple):
     jsd: Tensor
     """float64 ``(B,)``, in [0, ln 2]: the JSD between ``attention`` and the model's attention."""
     attention: Tensor
-    """float64 ``(B, T)``: the attention that was found; it lies on one or two tokens, and rows sum to 1."""
+    """float64 ``(B, T)``: the attention that was found: of all attentions with nearly the same prediction, the one with the
+    largest JSD to the model's own. At most two tokens have weight, and rows sum to 1."""
 
 
 def exact_adversary(margins: Tensor, attention: Tensor, predicted: Tensor, mask: Tensor, epsilon: float) -> Adversary:

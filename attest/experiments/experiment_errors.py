@@ -40,8 +40,7 @@ PLAIN = {
     "noisy": "right, with states full of what means nothing",
     "honest": "right",
 }
-"""A phrase for each constructed network, by its name: where its attention lies, for readers of reports who do not know the
-name."""
+"""For readers of reports: where the attention of each constructed network lies, as a phrase, by the name of the network."""
 
 
 def sentence(found: dict[str, list[str]]) -> str:

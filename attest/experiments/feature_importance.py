@@ -38,10 +38,10 @@ LEAVE_ONE_OUT = {
 }
 
 LEAD = 1.1
-"""A token is ahead of another one if its weight is at least this many times the other weight."""
+"""A token counts as clearly ahead of another one in attention if its weight is at least this many times the other weight."""
 LEAST_MOVED = 1e-3
-"""A TVD. If removing a single token never moves the prediction by more, leave-one-out does not say which tokens decide: of two
-copies of the deciding word, each makes up for the other."""
+"""A TVD. If no removal of a single token moves the prediction of a text by more than this, leave-one-out cannot tell which
+tokens decide: if a deciding word occurs twice, for example, each of the two makes up for the other."""
 
 
 def feature_importance(observation: Observation, leave_one_out: bool = True, l1: bool = False) -> dict[str, Tensor]:
@@ -80,7 +80,7 @@ def _in_steps(observation: Observation, importances: dict[str, Tensor]) -> dict[
 
 
 Pairs = dict[str, tuple[Tensor, Tensor]]
-"""Pairs of scores of the tokens, ``(B, T)`` each, whose rankings are to be correlated, by the name of the pair."""
+"""Pairs of token scores, float ``(B, T)`` each, whose rankings are correlated; the keys name the pairs in columns."""
 
 
 def _correlations(observation: Observation, importances: dict[str, Tensor], between: Pairs) -> tuple[dict[str, Tensor], ...]:
@@ -137,7 +137,8 @@ def _pointing(observation: Observation, importances: dict[str, Tensor]) -> dict[
 
 
 RANKED = {"gradients": "gradient_inputs", "leave-one-out": "leave_one_out_inputs"}
-"""The importances that the answer in the report speaks of: its word for each, and the name in columns."""
+"""The measures of importance that the sentence in the report speaks of. The keys are its words, the values their names in
+columns."""
 
 
 def _answer(mean: Means) -> str | None:

@@ -14,8 +14,8 @@ from attest.models.layers_observed import mean_over_rows
 from attest.models.observation import Observation
 
 COPIES = 6
-"""To estimate memory: how many float64 copies of each matrix exist at once: its bases with and without a column of ones, and
-what the decomposition works in."""
+"""To estimate memory: how many float64 copies of each matrix exist at once while its column space is computed, with and
+without a column of ones."""
 
 
 def identifiability(observation: Observation) -> dict[str, Tensor]:

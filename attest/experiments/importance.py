@@ -84,10 +84,11 @@ def _normalised_norms(gradient: Tensor, mask: Tensor, order: int = 2) -> Tensor:
 
 
 COPIES = 8
-"""To estimate memory: how many copies of the token ids of a text may exist at once for each variant without one token."""
+"""To estimate memory: how many copies of the token ids of a text exist at once, at most, for each of its variants without one
+token."""
 WEIGHTS_A_PAIR = 12
-"""To estimate memory: how many numbers exist at once for each pair of tokens while attention is computed without one of
-them."""
+"""To estimate memory: while the attention without each token is computed, how many numbers exist at once for each pair of a
+removed token and another token."""
 
 
 @cached_per_batch
@@ -205,8 +206,9 @@ def _renormalised_without_each(observation: Observation) -> Tensor:
 
 
 WITHOUT_EACH = {"reprojected": _reprojected_without_each, "renormalised": _renormalised_without_each}
-"""Functions that compute the attention without each token, ``(B, T, T)``: by projecting the other scores again, or by scaling
-the other weights to sum to 1."""
+"""Two ways to compute the attention without each token, by name. Each function returns ``(B, T, T)``, where row v is the
+attention without token v: ``reprojected`` projects the scores of the other tokens again, ``renormalised`` scales their weights
+to sum to 1."""
 
 
 def _movements(observation: Observation, outcomes: Tensor) -> Tensor:

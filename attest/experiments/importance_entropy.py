@@ -21,7 +21,7 @@ from attest.models.observation import Observation, observe
 from attest.models.traits import traits_of
 
 ACTIVATIONS = 24
-"""To estimate memory: how many tensors as large as the hidden states a forward pass keeps for its backward pass."""
+"""To estimate memory: how many tensors of the size of the hidden states are kept from a forward pass for its backward pass."""
 
 
 def importance_entropy(
@@ -63,8 +63,8 @@ def importance_entropy(
 
 
 Influence = Callable[[Tensor, Tensor], Tensor]
-"""Takes N hidden states ``(N, H)`` and the embedded texts ``(N, T, E)`` that they were computed from; returns the influence of
-each token on its state, ``(N, T)``."""
+"""A function from N hidden states ``(N, H)``, and the embedded texts ``(N, T, E)`` that they were computed from, to the
+influence of each token on its text's state, ``(N, T)``."""
 
 
 def _on_norm(states: Tensor, embedded: Tensor) -> Tensor:

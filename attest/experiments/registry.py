@@ -28,8 +28,8 @@ from attest.models.observation import Observation
 from attest.models.prediction import kind_of
 
 NO_EXPERIMENTS = ("registry", "stopping", "verdict")
-"""The names in the folder ``attest/experiments`` that the search for experiments skips: they define none, and importing them
-may import this file again."""
+"""The modules in ``attest/experiments`` that the search for experiments skips: they define none, and importing them could
+import this module again while it is being loaded."""
 
 
 def _stated(name: str) -> list[Any]:
@@ -44,8 +44,8 @@ EXPERIMENTS: dict[str, Spec] = {spec.id: spec for spec in sorted(_SPECS, key=lam
 
 INSIDE: dict[str, Inside] = {each.id: each for each in _stated("INSIDE") if not each.of_tags}
 OF_TAGS: dict[str, Inside] = INSIDE | {each.id: each for each in _stated("INSIDE") if each.of_tags}
-"""The experiments on attention inside the layers of a Transformer, by id: ``INSIDE`` for models that decide about texts,
-``OF_TAGS`` for taggers."""
+"""The experiments on attention inside the layers of a Transformer that suit taggers, by id. Those for models that decide about
+whole texts are in ``INSIDE``."""
 
 
 def measures() -> dict[str, Column]:
@@ -65,34 +65,36 @@ class Context:
     """The data that experiments may need in addition to a batch, such as gold labels and a seed."""
 
     labels: Tensor | None
-    """int64 ``(B,)``: gold classes of the batch; for a tagger, gold tags ``(B, T)``; None if they are not known."""
-    everyone: Everyone
-    """The ids or the number of all texts, from which some experiments draw a random sample; None if not even the number is
+    """int64 ``(B,)``: the true class of each text of the batch; for a tagger int64 ``(B, T)``, true tags. None if they are not
     known."""
+    everyone: Everyone
+    """The ids of all texts, or only their number, so that an experiment can draw the same random sample of texts in every
+    batch. None if not even the number is known."""
     seed: int = 0
-    """The seed that fixes, with the id of an instance, the random draws for this instance."""
+    """The seed of all random draws. Together with the id of a text it fixes the draws for this text."""
     background: Background | None = None
     """Training texts, from which replacements of erased tokens are drawn; None if there are none."""
     truth: Tensor | None = None
-    """bool ``(B, T)``: True at the tokens that decide according to the corpus; None if the corpus does not say."""
+    """bool ``(B, T)``: True at the tokens that decide the label according to the corpus; None if the corpus does not say
+    so."""
     clock: Clock | None = None
-    """Counts the seconds that E15, the comparison of explanations, spends on each explanation; None if they are not
-    counted."""
+    """A record of the seconds that experiment E15 spends on each explanation that it compares; None if they are not
+    recorded."""
     place: Tensor | None = None
-    """int64 ``(B,)``: in taggers, the position of the token for whose tag people have marked words; below 0 if they have for
-    none; None without such marks."""
+    """For taggers, int64 ``(B,)``: people have marked the words that decide the tag of one token; this is the position of that
+    token in each sentence, below 0 in sentences without marks. None if there are no marks at all."""
     marks: Tensor | None = None
-    """float ``(B, T, A)``: 1 at the tokens that each of A annotators marked as deciding, else 0; NaN for an annotator who did
-    not mark the text; None without marks."""
+    """float ``(B, T, A)``: what each of A annotators marked: 1 at the tokens that, in their opinion, decide the label, 0 at
+    others, NaN in a text that the annotator did not mark. None if nobody marked tokens."""
     words: Tensor | None = None
-    """int64 ``(B, T)``: the number of the word that each token belongs to, below 0 if it belongs to none; None if words are
-    not known."""
+    """int64 ``(B, T)``: the index of the word that each token belongs to, below 0 if it belongs to none; None if words are not
+    known."""
     neutral: tuple[Neutral, Neutral] | None = None
-    """Two pools of neutral words, which are words that hardly move the model; E19 puts them in the place of others. None if
-    nobody has searched for them."""
+    """Two pools of neutral words (words that hardly move the model); experiment E19 puts them in the place of other words.
+    None if they have not been searched for."""
     head_means: Mapping[str, Tensor] | None = None
-    """float64 ``(N, D)`` by layer: the mean output of each of the N attention heads over all tokens of all texts; None if it
-    is not known."""
+    """By layer, float64 ``(N, D)``: the mean output of each of N attention heads over all tokens of all texts; it replaces the
+    output of a head that is switched off. None if it is not known."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,13 @@ class ConfiguredExperiment:
     id: str
     run: Callable[..., dict[str, Tensor]]
     reads: tuple[str, ...] = ()
-    """The names of the attributes of ``Context`` that ``run`` gets as arguments of the same names."""
+    """The names of the fields of ``Context`` that the function ``run`` needs; it gets them as keyword arguments."""
     samples: bool = False
     """Whether some columns are measured only on a random sample of the texts."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     inside: bool = False
-    """Whether ``run`` takes a ``LayerObservation``, of attention inside layers, instead of an ``Observation``, of pooled
-    attention."""
+    """Whether ``run`` takes a ``LayerObservation`` (attention inside the layers of a Transformer), and not an ``Observation``
+    (attention that pools the tokens)."""
 
     def __call__(self, observation: Observation | LayerObservation, context: Context) -> dict[str, Tensor]:
         """Run the experiment on a batch; return columns with a number per text ``(B,)`` or per token ``(B, T)``.

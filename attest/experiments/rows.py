@@ -38,8 +38,8 @@ def _of_classes(observation: Observation | LayerObservation) -> Tensor:
 
 
 BETWEEN = ("attention_within", "attention_between")
-"""The names of two columns for pairs of texts, in [0, 1]: the share of attention that stays within a text, and the share that
-goes to the other text."""
+"""The names of two columns for pairs of texts, each in [0, 1]: the share of a token's attention that stays within its own
+text, and the share that goes to the other text, as means."""
 
 
 def between_texts(observation: LayerObservation, text_of: Tensor) -> dict[str, Tensor]:

@@ -10,8 +10,8 @@ from attest.core.errors import AttestError
 from attest.core.randomness import random_bits, stream
 
 Everyone = Tensor | int | None
-"""All texts, from which a sample is drawn: their ids, int64 ``(N,)``, or only their number N; None if not even the number is
-known."""
+"""All texts of a corpus, from which a random sample is drawn: their ids, int64 ``(N,)``, or only their number N; None if not
+even the number is known."""
 
 
 def reading_order(ids: Tensor, seed: int) -> Tensor:

@@ -19,14 +19,15 @@ RECEIVED = 0.3
 """The least attention that a token must get to be a sink, as a mean over the other tokens that may attend to it (Gu et al.
 2025)."""
 SHORT = 0.5
-"""The largest length of the value vector of a sink, as a multiple of the median length in its text."""
+"""A sink has a short value vector: at most this many times as long as the median value vector of its text."""
 ROWS = 2
-"""The fewest other tokens that must be able to attend to a token for it to be a sink; of the last tokens of a decoder too
-little is known."""
+"""A token can only count as a sink if at least this many other tokens may attend to it. To the last tokens of a decoder hardly
+any token attends, so too little is known of them."""
 HEADS = 0.1
-"""A token that is the sink of at least this share of all heads is left out, except in results about a single head."""
+"""A token that is a sink in at least this share of all heads is left out of results that are not about a single head."""
 WITHOUT = "_without_sink"
-"""The suffix of the names of columns that are computed without attention sinks."""
+"""The suffix of the columns that are computed without attention sinks, which are tokens that get much attention whatever the
+text says."""
 
 
 def parks_attention(network: object) -> bool:

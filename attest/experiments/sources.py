@@ -24,11 +24,11 @@ SENTENCE = re.compile(
     re.DOTALL,
 )
 PENALTY = 1.0
-"""The ridge penalty on the squared weights of the surrogate, a linear model whose inputs say which sources are kept, as 1 or
-0."""
+"""The ridge penalty in the fit of the surrogate, a linear model that predicts the answer's log-probability from which sources
+(parts of the context) are kept, as 1 or 0."""
 TINY = 1e-12
-"""Added to the standard deviation by which a head's attention is divided, so that it is not 0 for a head that attends to all
-sources alike."""
+"""Each head's attention is divided by its standard deviation over the sources of all examples. This number is added to the
+deviation, because it is 0 for a head that attends to all sources alike."""
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -84,8 +84,8 @@ def head_weights(examples: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarra
 
 
 GROUPS, BEST = 4, 2
-"""The first: the number of groups of neighbouring sources into which each range is divided. The second: how many groups, those
-that matter most, are divided again."""
+"""To save passes, neighbouring sources (parts of the context) are left out in groups. The first: how many groups each range of
+sources is divided into. The second: how many of the groups, those that matter most, are divided further."""
 
 
 def by_groups(falls_without: Callable[[Sequence[tuple[int, int]]], np.ndarray], sources: int) -> tuple[np.ndarray, np.ndarray]:

@@ -76,20 +76,22 @@ class Means:
 
 
 DEVIATION = "number/deviation"
-"""The key, in a summary of a model that returns one number for each text, of the standard deviation σ of these numbers."""
+"""The key of a summary under which the standard deviation σ of the predictions stands, if the model predicts one number for
+each text."""
 LN2 = math.log(2)
 SHARE, CORRELATION, NATS, AT_LEAST_0 = (0.0, 1.0), (-1.0, 1.0), (0.0, LN2), (0.0, math.inf)
 ANY = (-math.inf, math.inf)
-"""The range of a column without bounds; the ranges in the line above are those of shares, correlations, JSDs in nats, and
-numbers of at least 0."""
+"""The range (lowest, highest) of a column whose values have no bounds. The line above has the other ranges: of shares,
+correlations, JSDs in nats, and numbers of at least 0."""
 
 About = Literal["tokens", "states", "layers", "predictions"]
 """What an experiment gives evidence about: tokens of the text, hidden states that attention weights, attention inside layers,
 or predictions."""
 Suspicious = Literal["low", "high"]
-"""Which values of a measure, low or high ones, speak against reading the attention as an explanation."""
+"""Which values of a measure speak against reading the attention as an explanation: low or high ones."""
 Row = Mapping[str, Any]
-"""The values that were measured of one text, by column, such as ``E1/tau_gradient_inputs``."""
+"""The measured values of one text. The keys are an experiment's id and a column of its table, such as
+``E1/tau_gradient_inputs``."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,8 @@ class OfNumbers:
 
 
 NO_DECISION = (r"(correct|flipped)(_.+)?", "")
-"""An entry of ``OfNumbers.columns``, a pattern and a new name, that drops the columns about decided classes."""
+"""An entry of ``OfNumbers.columns``: a pattern for names of columns, and the new name, which is empty. So the columns about
+decided classes are dropped for models that predict a number."""
 MOVES = "in standard deviations of the predictions over all texts (σ)"
 ONE_NUMBER = "models that return one number"
 

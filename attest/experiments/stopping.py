@@ -17,15 +17,17 @@ from attest.experiments.rows import joined
 from attest.experiments.sampling import reading_order
 
 READ, ALL = "texts_read/count", "texts/count"
-"""The suffixes of two keys in a summary: for the number of texts that an experiment read before it stopped, and for the number
-of all texts."""
+"""The ends of two keys in a summary, after the experiment's id: how many texts the experiment read before it stopped, and how
+many there are."""
 FIRST, GROWTH = 256, 1.25
-"""The number of texts that are read before the first check of the precision, and the factor by which this number grows from
-check to check."""
+"""The first: the number of texts that are read before the precision of the means is checked for the first time. The second:
+the factor by which this number grows from check to check."""
 MOST_READ = 0.75
-"""The largest share of all texts after which an experiment may stop early; an experiment that needs more reads all texts."""
+"""An experiment may stop early only before this share of all texts is read; if its means are then still not precise enough, it
+reads all texts."""
 STEPS = 20
-"""The precision that the user asks for, divided by the distance between two candidates for a mean."""
+"""How fine the candidates for a mean are: the distance of two neighbouring candidates is the precision that the user asked
+for, divided by this number."""
 
 
 def looks(texts: int) -> list[int]:
@@ -87,8 +89,8 @@ class EarlyTable:
 
 
 MeasureTexts = Callable[[list[int], Collection[str]], Mapping[str, pd.DataFrame]]
-"""Takes ids of texts and of experiments; returns the rows of these texts, gathered from all processes, by the id of the
-experiment."""
+"""A function that takes ids of texts and ids of experiments and runs these experiments on these texts. It returns their rows,
+gathered from all processes; the keys are the ids of the experiments."""
 
 
 def read_until(

@@ -18,24 +18,26 @@ from attest.experiments.readings.kinds import RANDOM
 YES, IN_PART, NO, CANNOT_TELL, NOT_LEARNED = "yes", "in part", "no", "cannot tell", "not learned"
 ANSWERS = (YES, IN_PART, NO, CANNOT_TELL, NOT_LEARNED)
 LOOKS = (20, 40, 80, 160)
-"""The numbers of read texts after which it is checked whether the verdict is known well enough."""
+"""After so many texts it is checked whether the verdict is certain enough to stop."""
 LEVEL = 1 - 0.05 / len(LOOKS)
-"""The confidence level of the interval at each look, 98.75 %, so that all four together hold with 95 %."""
+"""The confidence level of the interval at each check, 98.75 %. With four checks, all four intervals are right together with a
+probability of 95 % or more."""
 NEEDED: dict[str, dict[str, Any]] = {"E1": {}, "E19": {}}
-"""The experiments of a trial for which the user names none, each with its settings: E19, on which the verdict rests, and E1,
-whose results are shown with it."""
+"""The experiments that a trial runs if the user names none, with their settings: E19 decides the verdict, and the results of
+E1 are shown beside it."""
 YES_FROM, NO_BELOW = 0.9, 0.5
-"""The bounds on the share of texts in which the explanation is right: *yes* from 0.9, *no* below 0.5, *in part* between."""
+"""The bounds of the answers, as shares of the texts in which the explanation is right: *yes* from the first on, *no* below the
+second, *in part* between them."""
 WHILE_READING = {YES: (0.8, 1.0), IN_PART: (0.4, 0.95), NO: (0.0, 0.5)}
-"""For each answer, the range in which the confidence interval of the share of right explanations must lie as long as more
-texts can be read."""
+"""For each answer, the range in which the whole confidence interval of the share (of texts in which the explanation is right)
+must lie, so that reading may stop with this answer before all texts are read."""
 AT_THE_END = {YES: (0.75, 1.0), IN_PART: (0.35, 0.97), NO: (0.0, 0.6)}
-"""For each answer, the range in which the confidence interval of the share of right explanations must lie when no more texts
-can be read."""
+"""For each answer, the range in which the whole confidence interval of the share (of texts in which the explanation is right)
+must lie, when no more texts can be read; else the answer is *cannot tell*."""
 DISAGREE = 0.01
-"""The p-value below which the shares of right explanations with the two pools of neutral words count as different. Stated
-on 2026-11-27; since 2026-11-28 such pools still allow an answer, if the intervals of both lie within the bounds of this
-answer."""
+"""A p-value (Fisher's exact test). Half of the texts are measured with each of two pools of neutral words; below this p-value,
+the shares of right explanations in the two halves count as different. Fixed on 2026-11-27; since 2026-11-28 an answer is still
+given if the intervals of both halves lie within its bounds."""
 
 
 def looks_of(most: int) -> list[int]:
@@ -65,29 +67,30 @@ class Verdict(NamedTuple):
     answer: str
     """One of ``ANSWERS``: yes, in part, no, cannot tell, or not learned."""
     share: Share | None
-    """The share of right explanations, with its interval, among the texts whose words the model needs for its output; None if
-    there is no such text. E19 fills texts with words from two pools of neutral words; if the shares measured with the two
-    disagree, the interval spans those of both."""
+    """The share of texts in which the explanation is right, with its interval. Only texts count about which the model says
+    something else than about neutral words alone; None if there are none. If the two pools of neutral words give different
+    shares, the interval spans those of both."""
     random: Share | None
-    """The share of texts in which a random order of the words is right, to compare ``share`` with; None if it was not
-    measured."""
+    """The share of texts in which a random order of the words, in place of the explanation, is right; it is compared with
+    ``share``. None if it was not measured."""
     read: int
-    """The number of texts that E19 has measured."""
+    """The number of texts that experiment E19 has measured, also those in which no words decide."""
     guess: str | None = None
-    """The answer that the share alone would give, if ``answer`` is *cannot tell*; else None, and None if there is no share."""
+    """If ``answer`` is *cannot tell*: the answer that the share would give without regard to its interval, or None if there is
+    no share. None for all other answers."""
     more: int | None = None
-    """If too few texts were read for an answer: about how many more texts whose words the model needs would give one, if the
-    share stays as it is; else None."""
+    """If too few texts were read for an answer: about how many more would be enough, if the share stays as it is. Only texts
+    count in which words decide. None otherwise, and if thousands of texts would not be enough."""
     disagree: bool = False
-    """Whether the shares measured with the two pools of neutral words differ by more than chance."""
+    """Whether the two pools of neutral words, each used for half of the texts, give shares that differ by more than chance."""
     instead: tuple[str, Share] | None = None
-    """For the answers *no* and *in part*: the best other explanation, as its name in columns and its share, if its interval
-    lies above that of the tested explanation; else None."""
+    """Set only for the answers *no* and *in part*: the best other explanation, as its name in columns and its share of texts,
+    if its interval lies above that of the tested explanation. None if there is no such explanation."""
     example: int | None = None
-    """The id of a text that is a clear example of the answer; None if there is none."""
+    """The id of a text that shows the answer clearly; None if there is none."""
     compared: bool = True
-    """Whether other explanations than a random order were tested too (never so for taggers); it is set for the answers *no*
-    and *in part*, else True."""
+    """Whether other explanations, besides a random order of the words, were tested too. It is only computed for the answers
+    *no* and *in part*, and True for all others; for taggers no other explanation is tested."""
 
 
 def share_of(right: pd.Series) -> Share | None:

@@ -15,7 +15,8 @@ SHIPPED = Path(str(files("attest.experiments"))) / "verdict_errors.json"
 
 
 CALLED = {"attention": "small networks with pooled attention", "rollout": "small Transformers"}
-"""What reports call the networks on which answers about an explanation were counted, by the name of the explanation."""
+"""What reports call the networks on which wrong answers were counted. The keys are the explanations that these answers are
+about."""
 
 
 class AnswerError(NamedTuple):
@@ -23,12 +24,12 @@ class AnswerError(NamedTuple):
 
     wrong: int
     opposite: int
-    """The number of wrong answers that are the opposite of the truth: *yes* for *no*, or *no* for *yes*."""
+    """Of the wrong answers, the number that are the opposite of the truth: *yes* if the truth is *no*, or the reverse."""
     networks: int
     low: float
     high: float
-    """The upper end of the 95 % interval of the share of wrong answers; ``low`` is its lower end. Networks of one mechanism
-    count as one cluster, because they may be alike."""
+    """The upper end of the 95 % confidence interval of the share of wrong answers; ``low`` is the lower end. Networks with the
+    same mechanism count as one cluster, because they may be alike."""
 
 
 @cache

@@ -12,8 +12,8 @@ NOT_BETTER = (
 )
 TEXTS = "texts that have such words"
 SENTENCES = "sentences in which the tag of a word needs other words"
-"""What is counted in the verdict on a tagger (does attention point at the words that decide?); ``TEXTS`` is what is counted
-for a classifier."""
+"""What the verdict on a tagger counts, as a phrase for reports. For models that decide about whole texts, ``TEXTS`` is this
+phrase."""
 SINK = "a token that gets attention whatever the text says"
 UNLABELLED = "Without labels, nobody knows whether the model has learned its task."
 STATES = (

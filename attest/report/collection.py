@@ -25,13 +25,14 @@ from attest.runs.identity import TextsOfRun, identity_of
 from attest.runs.kinds import kind_in
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
-"""Matches a number in the name of a run, such as the λ of an adversary: 3, 0.001, 1e-05."""
+"""Matches a number within the name of a run, such as the λ of an adversary in ``unfrozen-kl-0.001``; runs are sorted by these
+numbers."""
 VARIANT = re.compile(r"-[0-9a-f]{8}(?=/|$)")
-"""Matches the hyphen and eight hexadecimal digits that distinguish runs of the same name; they are removed before runs are
-sorted by the numbers in their names."""
+"""Matches the end of a run's name that distinguishes runs of the same name: a hyphen and eight hexadecimal digits. It is
+removed before runs are sorted by the numbers in their names."""
 ONE_ORDER = re.compile(r"E12/(fraction|excess)_(?!common_)")
-"""Matches the keys of E12 (erasing until the decision flips) whose means are over the texts that flip in one order of erasing;
-other orders flip other texts, so such means cannot be compared."""
+"""Matches the keys of experiment E12 (weights are erased until the decision flips) that are means over those texts that flip
+in one order of erasing. In another order other texts flip, so these means cannot be compared with one another."""
 Named = TypeVar("Named")
 
 
@@ -64,7 +65,7 @@ class Setting:
 
     name: str
     runs: dict[int, RunContents]
-    """The run of each seed, by the seed."""
+    """The runs with these settings. The keys are their seeds."""
     summaries: dict[int, dict[str, Any]]
 
     @property
@@ -129,7 +130,7 @@ def leading(keys: Sequence[str], of_each: int = 3) -> list[str]:
 
 
 PARTS = ("mean", "ci_low", "ci_high")
-"""The endings of the summary keys of a mean and of the ends of its 95 % interval."""
+"""The ends of three summary keys: of a mean, and of the lower and the upper end of its 95 % interval."""
 
 
 class Interval(NamedTuple):
@@ -219,12 +220,13 @@ class Pairing:
     """A comparison of two runs on the texts of the test split."""
 
     same: bool | None
-    """Whether the runs were tested on the same texts; None if that is not known."""
+    """Whether both runs were tested on the same texts; None if that is not known."""
     instances: int = 0
     tagging: bool = False
-    """Whether the model is a tagger, so that instances are sentences."""
+    """Whether the models are taggers, so that the compared instances are sentences and not texts."""
     test: Paired | None = None
-    """The paired test of the runs' decisions; None if their texts differ, or if a run has kept no table of its texts."""
+    """The paired test that compares the runs' decisions on the same texts. None if the runs have different texts, or if one
+    has not stored the table of its texts."""
 
     @property
     def better(self) -> int:
@@ -243,8 +245,8 @@ class Decided:
 
     texts: TextsOfRun
     rightly: np.ndarray | None
-    """``(N,)``: bool, whether each text is decided rightly; for a tagger float, the share of right tags in each sentence; None
-    if the run has kept no table or predicts a number."""
+    """``(N,)``: whether the run decided each of N texts correctly, bool; for a tagger, the share of correct tags in each
+    sentence, float. None if the run has not stored the table of its texts, or predicts a number."""
     tagging: bool
 
     @classmethod

@@ -63,13 +63,15 @@ def decisions(settings: Sequence[Setting]) -> list[Decision]:
 
 
 CHOICES = {"data": "corpus", "recipe": "recipe", "model": "model", "scoring": "scoring", "projection": "projection"}
-"""The names of the compared choices in the page, by their names in the configuration."""
+"""What the page calls each choice that it compares; the keys are the names of these choices in a configuration."""
 DEPENDS = "dependence on a base run"
 NOT_SET = "not set"
 MEASURED = "experiments."
-"""The prefix of the options of experiments, which are compared only between settings that all ran the experiment."""
+"""The prefix of the options of experiments. Such an option is only compared between settings (groups of runs) that have all
+run the experiment."""
 Differing = dict[str, list[str]]
-"""By the name of an option that differs between settings: its values, in the order of appearance."""
+"""The options in which the compared runs differ. The key is the name of an option, the value lists what it is set to, each
+value once."""
 
 
 def choices_apart(settings: Sequence[Setting]) -> Differing:
@@ -243,7 +245,7 @@ def _on_decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
 
 MARKS = "os^Dv*PX"
 SHARES = ("test/accuracy", "test/f1", "test/chunk_f1", "test/f1_micro", "test/roc_auc")
-"""Scores from 0 to 1, whose intervals are cut at 0 and 1."""
+"""The keys of the scores that lie between 0 and 1; their confidence intervals are cut at 0 and 1."""
 
 
 def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:

@@ -54,15 +54,15 @@ class Baseline:
     majority: Majority
     answer: str
     only: str | None
-    """Name of the class that the model always predicts; None if it predicts several."""
+    """The name of the class, if the model predicts the same class for all instances; else None."""
     instances: int
     """The number of texts, or of sentences if the model is a tagger."""
     tagging: bool
     apart: Learned | None = None
-    """The test whether the model distinguishes the classes better than chance; None for a tagger, or if all texts have one
-    label."""
+    """The test of whether the model tells the classes apart better than chance; None for a tagger, and if all texts have the
+    same label."""
     bounds: tuple[float, float] | None = None
-    """The 95 % confidence interval of the accuracy, over texts or sentences; None if there is only one."""
+    """The ends of the 95 % confidence interval of the model's accuracy, over texts or sentences; None if there is only one."""
 
     @property
     def of(self) -> str:
@@ -247,13 +247,14 @@ class ControlNumber:
 
     name: str
     text: str
-    """The value as the page shows it."""
+    """The number as it is written on the page."""
     value: float | None = None
-    """The value as a number; None if it is undefined."""
+    """The number as a float; None if it is undefined."""
 
 
 NAMES = {"uniform": "uniform attention", "seeds": "other seeds"}
-"""The names of the two controls (comparison runs) that have to be trained, by kind."""
+"""What the page calls the two controls that must be trained, which are runs to compare a run with; the keys are the kinds of
+controls."""
 
 
 class Controls:
@@ -262,7 +263,8 @@ class Controls:
     def __init__(self, run: RunContents, held: Baseline | None = None) -> None:
         self.run, self.summary, self.held = run, run.summary, held
         self.of_trial = TRIAL in run.settings
-        """Whether the model was trained elsewhere, so that none of its controls (comparison runs) can be trained here."""
+        """Whether this is a trial, a test of a model that was trained elsewhere. Then no controls (runs to compare it with)
+        can be trained here."""
         self.is_uniform = run.settings["run"]["projection"] == "uniform"
         self._base = _base(run)
         self.uniform_run = None if self.is_uniform else _uniform_twin(self._base)
@@ -274,8 +276,8 @@ class Controls:
         compared = self._base.folder.path / "controls" / run.folder.summary.name
         found = read_json(compared) if compared.is_file() else {}
         self.between_seeds = {key: value for key, value in found.items() if key.startswith("E5/")}
-        """The results of experiment E5, the distances of the base run to its runs with other seeds, by summary key; empty if
-        ``attest controls`` has not compared them."""
+        """The numbers of experiment E5 by summary key: how far the attention of the base run is from that of its runs with
+        other seeds. Empty if ``attest controls`` has not been run."""
 
     def of(self, key: str) -> list[ControlNumber]:
         """Return the known comparison numbers (controls) for one number, such as its value with uniform attention."""

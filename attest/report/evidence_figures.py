@@ -32,7 +32,7 @@ from attest.report.related import HEADINGS
 ATTENTION_BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
 PANEL_WIDTH, PANEL_HEIGHT = 3.2, 2.8
 TITLE = 20
-"""The largest number of characters in a line of a panel's title."""
+"""The largest number of characters in one line of the title above a panel; a longer title is broken into lines."""
 RASTERISED = 400
 """A scatter plot of more points than this is stored as pixels: as vectors they would take megabytes."""
 IMPORTANCES = {
@@ -291,7 +291,8 @@ def entropy_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 BESIDE = 0.1
-"""The distance below which two labels would overlap, as a share of the length of each axis; one of them is left out."""
+"""The distance between two labels of a plot, as a share of the length of each axis, below which they would overlap; one of the
+two is then left out."""
 MARKS = {"E3": "*", "E4": "s", "E5": "x"}
 
 

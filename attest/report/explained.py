@@ -23,7 +23,7 @@ from attest.report.templating import render
 from attest.runs.folder import INSTANCES, write_text
 
 TOP = 3
-"""The number of words named under each explanation in the terminal."""
+"""The number of words, those with the largest weights, that the terminal names below each explanation."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,14 @@ class Explanation:
     """An explanation of one text: one weight for each token."""
 
     key: str
-    """The experiment's id and the column of its table that holds the weights, such as ``E1/gradient_inputs``."""
+    """The place of the weights in the results: the id of an experiment and a column of its table, such as
+    ``E1/gradient_inputs``."""
     name: str
     kind: str
-    """The kind of weights: ``attention``, ``importance`` of tokens for the prediction, or ``adversary``, an attention that
-    differs while the prediction stays."""
+    """What the weights are: ``attention``; ``importance`` of the tokens for the prediction; or ``adversary``, an attention
+    that is very different and gives the same prediction."""
     weights: np.ndarray
-    """The weight of each token, float ``(T,)``, at least 0; NaN where undefined."""
+    """float ``(T,)``: the weight of each token, at least 0; NaN where it is undefined."""
     note: str = ""
 
     def of_words(self, words: Sequence["Word"]) -> np.ndarray:
@@ -69,7 +70,7 @@ class Word:
 
 
 PIECE_MARKS = ("##", "Ġ", "▁")
-"""The marks by which tokenizers show that a token continues a word (``##``) or begins one (``Ġ``, ``▁``)."""
+"""The marks in the spelling of subwords: ``##`` means that a token continues a word, ``Ġ`` and ``▁`` that it begins one."""
 
 
 def words_of(row: Mapping[str, Any]) -> list[Word]:
@@ -99,11 +100,11 @@ def _is_list(values: Any) -> bool:
 ATTENTION = f"{INSTANCES}/attention"
 _BESIDE_ATTENTION = sorted(EXPERIMENTS.values(), key=lambda spec: spec.id != "E19")
 SHOWN = {f"{spec.id}/{weights.column}": weights for spec in _BESIDE_ATTENTION for weights in spec.weights}
-"""The descriptions of the token weights that experiments store, by experiment and column, such as ``E1/gradient_inputs``;
-those of E19 (which words decide?) come first."""
+"""Descriptions of all columns that hold one weight for each token, by experiment and column, such as ``E1/gradient_inputs``.
+Those of E19 (which words decide?) come first."""
 WANTED = {*SHOWN, *(f"{key.split('/')[0]}/{column}" for key, weights in SHOWN.items() for column in weights.quotes)}
-"""The keys of the columns that the shown explanations and their notes need; of E19 (which words decide?) all columns are read
-anyway."""
+"""The columns, as experiment and column, that must be read to show explanations: their weights, and what the notes below them
+quote. Of E19 (which words decide?) all columns are read in any case."""
 
 
 def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention") -> pd.DataFrame:
@@ -159,13 +160,14 @@ def contents(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 COLOURS = {"attention": (0, 114, 178), "importance": (230, 159, 0), "adversary": (213, 94, 0)}
-"""The RGB colour of each kind of weights, from 0 to 255: Okabe and Ito's blue, orange and vermilion, as in the page."""
+"""The colour of each kind of explanation as red, green and blue from 0 to 255: blue, orange and vermilion of Okabe and Ito's
+palette, as on the page."""
 VISIBLE = 0.02
-"""The share of the largest weight below which a token has no colour."""
+"""Tokens get no background colour if their weight is below this share of the largest weight in the text."""
 READINGS_HEADING = "All readings of this text"
 LONG = 400
-"""The number of words from which on the terminal prints a text in full only once, with its attention; of its other
-explanations it then names only the heaviest words."""
+"""From this number of words on, the terminal prints a text in full only with its attention. For all other explanations it then
+names only the words with the largest weights."""
 
 
 def print_explained(texts: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:

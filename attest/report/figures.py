@@ -50,7 +50,7 @@ def save_png(figure: Figure, path: Path) -> None:
 PANELS = 8
 """The largest number of classes that get a panel each; a figure with more panels would take minutes and be unreadable."""
 ALL_TEXTS = "all texts"
-"""The name of the only panel of a figure if the model predicts a number and no class."""
+"""The name of a figure's only panel if the model predicts a number, so that there are no classes with a panel each."""
 
 
 def drawable(names: Sequence[str]) -> list[str]:
@@ -86,7 +86,7 @@ class Illustration:
     """A figure with its title and its caption, drawn when it is first used."""
 
     key: str
-    """The key of the figure in W&B: the experiment's id and the figure's name."""
+    """The name of the figure in W&B: the id of an experiment, and the figure's own name."""
     title: str
     caption: str
     draw: Callable[[], Figure]
@@ -112,9 +112,10 @@ class Illustration:
 
 
 COLUMN = 8.5
-"""The width of the page's column for figures, in inches; a wider figure does not stand beside its caption."""
+"""The width in inches of the page's column for figures. A wider figure does not stand beside its caption."""
 LIST, LISTED = "drawn.txt", re.compile(r"[\w.-]+\.(svg|png)")
-"""The file that lists the figures that this command has drawn, and a pattern for the file names in it that may be deleted."""
+"""The first: the file that lists the figures that Attest has drawn in this folder. The second matches the file names in that
+list that a later command may delete."""
 IDENTIFIER = re.compile(r'(\bid="|url\(#|href="#)')
 
 

@@ -32,12 +32,12 @@ from attest.runs.identity import identity_of
 from attest.runs.kinds import kind_in
 
 CHUNKS = "test/chunk_f1"
-"""The key of the F1 score over chunks, which for taggers is drawn in addition to the accuracy."""
+"""The key of the F1 score over chunks; for a tagger the report draws it beside the accuracy."""
 
 
 POOLED, ROLLOUT = "attention", "rollout"
 CALLED = {POOLED: "attention", ROLLOUT: "attention rollout", "cross-attention": "cross-attention"}
-"""The name of the tested explanation within a sentence, by its id."""
+"""What sentences call the explanation that was tested, by its id."""
 SHOWN_AS = {POOLED: "Attention", ROLLOUT: "Attention rollout", "cross-attention": "Cross-attention"}
 
 

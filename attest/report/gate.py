@@ -34,19 +34,21 @@ EXIT_CODES: dict[PassOrFail, int] = {"pass": 0, "fail": 1, "undecided": 2}
 VERSION = 3
 """The version of the JSON line that ``attest gate`` prints; ``configs/schemas/gate.schema.json`` describes the line."""
 VERDICT = "verdict"
-"""The key in ``summary.json`` of the verdict: in how many texts the explanation points at the words that decide."""
+"""The key of ``summary.json`` that holds the verdict, an answer to the question: in how many texts does the explanation point
+at the words that decide?"""
 SUBJECTS = ("tokens",)
-"""What a requirement such as ``tokens=yes`` can be about; ``tokens``: whether the explanation points at the words that
-decide."""
+"""The words that may stand before ``=`` in a requirement on the verdict, such as ``tokens=yes``. ``tokens`` asks whether the
+explanation points at the words that decide."""
 OF_VERDICT = ("answer", "share", "low", "high", "texts", "read")
-"""The entries of a verdict that are copied into the JSON line of ``attest gate``."""
+"""The entries of the verdict that ``attest gate`` repeats in its line of JSON."""
 ERROR = 0.05
-"""The largest probability that a requirement on a mean, such as ``E2/flipped<0.1``, passes although the population mean
-violates it, or fails although the population mean meets it."""
+"""The largest probability of an error of each kind: that a requirement such as ``E2/flipped<0.1`` passes although the mean
+over all similar texts violates it, or fails although this mean meets it."""
 ALL_LIKE_THEM = 10**12
-"""The assumed number of texts in the population: so large that it affects no confidence interval."""
+"""The assumed number of all similar texts, of which the read texts are a random sample. It is so large that it affects no
+confidence interval."""
 STEPS = 1024
-"""The number of steps into which the range of a measure is divided to find an interval for its mean; the interval is up to two
+"""The range of a measure is divided into so many steps to find a confidence interval for its mean; the interval is up to two
 steps too wide."""
 SIGNS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,

@@ -16,10 +16,11 @@ from attest.report.explained import Word, words_of
 from attest.runs.folder import GROUPED
 
 GROUP, GROUPINGS = 10, 3
-"""The least number of texts in a group, and the largest number of ways to divide the texts into groups that are shown."""
+"""The report asks in which groups of texts the explanation is right. The first: how many texts a group must have at least. The
+second: how many ways of grouping the texts are shown at most."""
 VALUES = 6
-"""The largest number of values of a user's column that become groups; a numeric column with more values is split at its
-median."""
+"""A column of the user's data with at most this many different values makes each value a group. A numeric column with more
+values is split at its median."""
 
 
 class Group(NamedTuple):

@@ -19,14 +19,16 @@ from attest.runs.folder import INSTANCES, TAGGED, read_table
 ROWS = 25_000
 """The largest number of rows in the page's table; of more texts, it shows rows at even distances in the order of the ids."""
 TEXT_BYTES = 1_600_000
-"""The approximate size up to which the page stores whole texts with their explanations, in bytes; further texts have only a
-row."""
+"""The approximate number of bytes up to which the page stores texts in full, with their explanations. All further texts have
+only a row in the table."""
 EXCERPT = 90
 """The largest number of characters of a text in a row of the table."""
 LEVELS = np.array([*"0123456789abcdefghijklmnopqrstuvwxyz"])
-"""The characters that encode weights in the page: the i-th, from 0, means i/35 of the largest weight in the text."""
+"""The characters by which the page encodes weights: character number i, from 0, stands for i/35 of the largest weight in the
+text."""
 WORDS = 3
-"""The number of words in a tagged sentence whose attention is shown: those whose tag is wrong or least probable."""
+"""In a tagged sentence, the attention of so many words is shown: of words with a wrong tag or, after these, with the least
+probable tag."""
 SENTENCES = 12
 """The largest number of a tagger's sentences that are shown with tags and attention."""
 

@@ -27,11 +27,12 @@ class Published:
     """A published number with which a number of the run is compared."""
 
     value: str
-    """The number as published, such as ``0.35 ± 0.21``; the spread, if there is one, is over instances."""
+    """The number as it was published, such as ``0.35 ± 0.21``. The part after ±, if there is one, is the standard deviation
+    over instances."""
     source: str
     comparable: bool = True
     why: str = ""
-    """How the setting of the published number differs from that of the run; empty if the numbers are comparable."""
+    """In what the published run differs from this one, such as the recipe; empty if the two numbers can be compared."""
 
 
 def published(data: str, name: str) -> dict[str, Published]:

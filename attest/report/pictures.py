@@ -41,20 +41,22 @@ THEMES = {"light": LIGHT, "auto": LIGHT, "dark": DARK}
 """The colours of each theme, by their use; ``auto`` is light, and dark where the reader's system is dark."""
 WIDTH, MARGIN, INDENT = 1200, 48, 212
 IN_A_CELL = 720
-"""The width at which a notebook shows a picture, in pixels: its letters are then as large as the text around it."""
+"""The width of a picture in a notebook, in pixels, at which the letters of the picture are as large as the text of the
+notebook."""
 ONE_LINE, TWO_LINES = (38, 36, 34, 32, 30), (36, 34, 32, 30, 28, 26, 24, 22, 20)
-"""The font sizes that are tried, in pixels, the largest first, until the words of a text fit on one line or else on two."""
+"""Font sizes in pixels, the largest first. The first sizes are tried until the words of a text fit on one line; if none fits,
+the others until they fit on two lines."""
 SHORTER = (56, 40, 28, 20)
-"""The numbers of characters to which a text is shortened, one after the other, until its words fit on two lines."""
+"""Numbers of characters. A text is shortened to the first of them, then to the next, until its words fit on two lines."""
 LETTERS = 30
-"""The largest number of characters shown of one word."""
+"""The largest number of characters of a single word; the end of a longer word is cut off."""
 KEPT = "\N{NO-BREAK SPACE}\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
 SCALE, SMOOTH = 2, 2
-"""The pixels of a PNG for each pixel of the picture; and the factor by which it is drawn larger still and then reduced, for
-smooth edges."""
+"""The first: how many pixels of a PNG stand for one pixel of the picture, in each direction. The second: the factor by which
+it is drawn larger still and then reduced, so that edges are smooth."""
 STRIP = "readings.svg"
 AXIS = {0: "0", 0.5: "50", 1: "100\N{NO-BREAK SPACE}%"}
-"""The labels of an axis for shares, by the share at which each label stands."""
+"""The labels of an axis for shares from 0 to 1; the keys are their positions."""
 FAMILY = "AttestSans,'DejaVu Sans',Verdana,sans-serif"
 
 

@@ -34,8 +34,8 @@ from attest.report.controls import ControlNumber
 from attest.report.measured import Line, share, share_with_interval
 
 IMPORTANCES = {"gradient_inputs": "gradient × input", "leave_one_out_inputs": "leave-one-out"}
-"""The columns of importance measures in the table of experiment E1 that are compared with attention, and their names in the
-page."""
+"""The measures of importance that are compared with attention: the keys are columns in the table of experiment E1, the values
+their names on the page."""
 EMPTY = "–"
 
 
@@ -66,8 +66,8 @@ def _of_same_texts(instances: pd.DataFrame, importances: pd.DataFrame | None) ->
 # Is the attention right, if the corpus knows which tokens decide?
 
 RIGHT, WRONG = 0.9, 0.1
-"""The share of attention on the tokens that the corpus marks as deciding from which attention counts as right, and the share
-up to which it counts as wrong."""
+"""If a corpus marks the tokens that decide: attention counts as right in a text if these tokens get at least the first share
+of it, and as wrong if they get at most the second."""
 ABOUT_FIRST = "Share of texts whose first-ranked token decides the label; tokens that tie for the first rank count in part."
 
 
@@ -128,11 +128,10 @@ def _part(before: str, read: pd.DataFrame, instances: pd.DataFrame) -> str:
 
 
 MOST = 0.5
-"""Of the texts in which attention misses the deciding words, the share in which the same token must get most attention for the
-report to name it."""
+"""The report names a token that misleads attention only if this token gets the most attention in at least this share of the
+texts in which attention misses the deciding words."""
 FEWEST_WRONG = 10
-"""The least number of texts in which attention misses the deciding words for the report to name a token that often comes first
-in them."""
+"""The report names a token that misleads attention only if attention misses the deciding words in at least this many texts."""
 
 
 def sink_sentence(instances: pd.DataFrame | None, decided: pd.DataFrame | None, called: str = "attention") -> str | None:
@@ -182,13 +181,15 @@ def _without_sink(token: str, instances: pd.DataFrame, decided: pd.DataFrame, ca
 # Do other readings rank the same tokens first as attention?
 
 K = (1, 3, 5)
-"""The numbers k for which the k tokens with the most attention are compared with the k most important tokens."""
+"""The values of k for which two sets are compared: the k tokens with the most attention, and the k tokens that are most
+important by another explanation."""
 DRAWN = 3
-"""The number k of top tokens, one of ``K``, for which the report draws the share that attention and importance have in
-common."""
+"""The value of k, one of ``K``, for which the report draws which share of attention's k first tokens another explanation also
+ranks first."""
 QUESTION = f"How many of attention's {DRAWN} first tokens do other readings also rank first?"
 ALIVE = 12
-"""The estimated count of 8-byte numbers in memory for each token and importance measure while top tokens are compared."""
+"""To estimate memory: how many 8-byte numbers exist at once for each token and each measure of importance while first tokens
+are compared."""
 ABOUT_SAME = "Share of the tokens ranked first by attention that the other reading also ranks first."
 LEGEND = (
     "Columns “first k” show the share of the k tokens with the most attention that the other reading also ranks among its k "
@@ -314,8 +315,7 @@ def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.
 # Which reading survives erasure best, by how much, and is that more than chance?
 
 APART = ("random", "oracle")
-"""The names of rankings that are no explanations of the model: a random one, and one by the corpus's own marks of what
-decides."""
+"""The names of two rankings that explain no model: random numbers, and the tokens that decide according to the corpus."""
 ABOUT_SURVIVAL = "Share of random token sets that the reading's first tokens beat, averaged over both ways to erase tokens."
 
 
@@ -399,7 +399,7 @@ def _scores(rows: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
 
 SIGNED = "_signed"
 FIRST = 3
-"""The number of top tokens named for each explanation of a text."""
+"""How many tokens, its highest-ranked ones, are named for each explanation of a text."""
 SCORES = {
     "random sets beaten": SURVIVAL[0],
     "… text shortened": SURVIVAL[1],
@@ -411,8 +411,8 @@ SCORES = {
     "marked: IOU F1": "plausible_iou_f1",
     "marked: AUPRC": "plausible_auprc",
 }
-"""The scores of explanations in the page: the heading of each, and the prefix of its columns in the table of experiment
-E15."""
+"""The scores in the table that compares explanations. The keys are the headings on the page, the values the prefixes of the
+columns in the table of experiment E15."""
 AGREEMENT, SHARED = "τ-b with attention", f"first {FIRST} shared"
 SECONDS, RANKED_FIRST = "seconds a text", "ranked first"
 ABOUT_SCORES = (

@@ -26,11 +26,13 @@ from attest.runs.folder import write_text
 
 SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
 DISTANCES = ("jsd", "jsd_matched", "kl", "kl_mean", "tau", "tvd", "nll", "same")
-"""The columns of experiment E7, which compare the attention and the predictions of an adversary with those of its base run."""
+"""The columns of experiment E7 that say how far an adversary is from its base run, in its attention and in its predictions."""
 ENDS = ("ci_low", "ci_high")
-"""The endings of the columns with an interval: ``jsd/ci_low`` and ``jsd/ci_high`` are the interval of the column ``jsd``."""
+"""The ends of the names of two columns with a confidence interval: ``jsd/ci_low`` and ``jsd/ci_high`` belong to the column
+``jsd``."""
 COUNTS = ("texts", "sentences")
-"""The names of the column that counts the texts, or a tagger's sentences, over which the numbers of a row are means."""
+"""The two possible names of the column with the number of instances that the numbers of a row are means over: texts, or
+sentences for a tagger."""
 
 
 def _heading(distance: str) -> str:
@@ -56,8 +58,8 @@ HEADINGS = {
     **{distance: _heading(distance) for distance in DISTANCES},
 }
 EXPERIMENT, REPORT = "experiment", "report"
-"""The columns of a table with the experiment of each row and the file to which its first cell links; they are not shown as
-columns."""
+"""Two columns that are read but not shown: the experiment that a row belongs to, and the file that the first cell of the row
+links to."""
 LONG = 12
 """The number of rows above which a table scrolls within the page."""
 
@@ -189,7 +191,7 @@ def exceeds(value: float, other: float) -> bool:
 
 
 NARROW = 10
-"""The width, in characters, to which a column's heading is wrapped if the cells are not wider."""
+"""The width in characters at which a heading is broken into lines, if no cell of its column is wider."""
 GAP = "  "
 
 

@@ -45,7 +45,8 @@ from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.identity import ROAR, identity_of
 
 Rows = Sequence[Mapping[str, Any]]
-"""One row for each run, the base first: ``experiment``, ``name``, scores and distances to the base."""
+"""The rows of a table of runs, the base run first: ``experiment``, ``name``, scores, and how far the run is from the base
+run."""
 MOST = "the largest possible JSD is 0.693"
 PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
 
@@ -294,8 +295,8 @@ def _baselines(base: RunContents) -> pd.DataFrame:
 
 LARGER = "The larger λ is, the more an adversary is trained to attend differently, and the less to predict the same."
 FARTHER = {1: "moves away from", 0: "moves no farther from", -1: "comes nearer to"}
-"""The words for the change of a distance along a sweep of λ: its last interval lies above the first (1), overlaps it (0) or
-lies below it (-1)."""
+"""Words for how a distance to the base run changes as λ grows: the confidence interval at the largest λ lies above that at the
+smallest (1), overlaps it (0), or lies below it (-1)."""
 
 
 def sweep_conclusions(

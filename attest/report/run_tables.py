@@ -18,15 +18,17 @@ LATEX = str.maketrans(
 )
 
 NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?( ± \d+(\.\d+)?)?")
-"""Matches a number as published, such as ``-0.35 ± 0.21``, which is no formula although it may begin with a sign."""
+"""Matches a number as papers write it, such as ``-0.35 ± 0.21``. A spreadsheet does not take it for a formula, although it may
+begin with a sign."""
 FORMULA = ("=", "+", "-", "@")
-"""The characters with which a formula in a spreadsheet begins; a text that begins with one, and is no number, gets an
-apostrophe before it."""
+"""The characters with which a formula begins in a spreadsheet. A cell that begins with one of them, and is no number, gets an
+apostrophe before it, so that it is never executed."""
 COLUMNS = ("setting", "measure", "mean", "std", "seeds")
 
 
 PAGE = 144
-"""The default limit for the number of characters in a line of a table."""
+"""The default limit for the width of a table, in characters; if rows for settings would be wider, the table gets rows for
+measures."""
 WHO, WHAT = ("Setting", "Seeds"), ("Measure",)
 """The headings of the first columns of a table whose rows are settings, and of a table whose rows are measures."""
 Columns = list[list[str]]
@@ -141,8 +143,8 @@ BEGINNINGS = {
     "latex": re.compile(r"\\begin\{tabular\}\{ll?r"),
     "csv": re.compile(",".join(COLUMNS)),
 }
-"""Patterns for the beginning of Attest's own tables in each format, also by earlier versions; other files are not
-overwritten."""
+"""Patterns that match the beginning of a table that Attest wrote, now or in an earlier version, by format. Only files that
+match are overwritten."""
 
 
 def cell(over: OverSeeds | None) -> str:

@@ -17,7 +17,8 @@ from attest.runs.contents import RunContents
 from attest.runs.kinds import kind_in
 
 Bounds = dict[str, tuple[float, float]]
-"""The ends of the confidence interval of each score, by its key, such as ``test/f1``."""
+"""The ends (low, high) of the 95 % confidence interval of each score; the keys are the keys of the scores, such as
+``test/f1``."""
 
 
 class Scored(NamedTuple):

@@ -24,7 +24,7 @@ class Section(NamedTuple):
     """A section of the page."""
 
     key: str
-    """The anchor of the section in the page, and the name of its template."""
+    """The id of the section: its anchor in the page (after ``#``), and the name of its template."""
     name: str
     """The name of the section in the page's navigation."""
     body: Markup
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
     found: Findings
     figures: Sequence[Illustration]
     beside: bool
-    """Whether the page lies in the folder of the run, beside the files of its figures and tables."""
+    """Whether the page is written into the folder of the run, so that it can link to the files of figures and tables there."""
 
     @property
     def unit(self) -> str:
@@ -161,4 +161,5 @@ def _made(asked: Asked) -> Section:
 
 
 SECTIONS = (_glance, _questions, _first_tokens, _figures, _texts, _sentences, _instances, _readings, _made)
-"""The functions that make the sections, in the order of the page; each returns None if its section does not apply."""
+"""The functions that make the sections of the page, in their order. A function returns None if the page needs no such
+section."""

@@ -11,8 +11,8 @@ from attest.runs.identity import identity_of
 from attest.runs.kinds import kind_in
 
 ACCURACY, RIGHT = "test/accuracy", "E19/right"
-"""The summary key of accuracy; and a key of which it is known that its values lie in [0, 1], so that intervals of shares are
-cut there."""
+"""Two keys of a summary: of the accuracy, and of the share of texts in which the explanation is right. The second is also used
+to look up that shares lie in [0, 1]."""
 
 
 class Placed(NamedTuple):
@@ -23,7 +23,7 @@ class Placed(NamedTuple):
     """The lower end of the share's confidence interval; None if no interval is known, and then ``high`` is None, too."""
     high: float | None
     of: str
-    """What the share was measured on: ``160 texts`` or ``3 seeds``."""
+    """What the share is a mean over, in words: ``160 texts`` or ``3 seeds``."""
 
 
 class Line(NamedTuple):
@@ -31,10 +31,10 @@ class Line(NamedTuple):
 
     name: str
     right: Placed | None
-    """The share of the texts with deciding words in which attention points at these words; None if a seed has no verdict."""
+    """The share of texts in which attention points at the words that decide, among the texts that have such words; None if the
+    run of a seed has no verdict."""
     random: Placed | None
-    """The share of the texts with deciding words in which a random order of the words points at these words; None if a seed
-    has none."""
+    """The same share for a random order of the words in place of attention; None if the run of a seed has none."""
     accuracy: Placed | None
     published: str
     """The published accuracy of this setting with its source; empty if there is none that can be compared."""

@@ -30,23 +30,24 @@ from attest.report.groupings import GROUP, groupings_of, words_marked
 from attest.report.score_bounds import classes_in
 
 CHARACTERS = 56
-"""The approximate length to which a shown text is shortened, in characters; words that decide or that the explanation ranks
-first are kept before others."""
+"""The approximate number of characters to which a shown text is shortened. The words that decide, and those that the
+explanation ranks first, are kept before others."""
 NAMED = 3
-"""The largest number of quoted groups of neighbouring words in a line; further groups are only counted."""
+"""The largest number of phrases (neighbouring words of the text) that a line quotes; it only counts the rest."""
 FEW_WORDS, MUCH = 3, 0.3
-"""The largest number of deciding words, and the least rise of the decision's probability by them, in texts that are preferred
-as examples."""
+"""Texts that make good examples are shown first: those with at most this many deciding words, and in which these words alone
+raise the probability of the decision by at least the second number."""
 CARRIES, FULLY = 0.8, 0.9
-"""The part of the rise of the decision's probability, from no words to the deciding words, that the explanation's first words
-must reach for the report to say why they count as wrong: ``CARRIES`` if one of them matters by itself, else ``FULLY``."""
+"""An explanation can be wrong although its first words lead to the decision; the report then says why. They must reach this
+part of the rise in probability from no words to the deciding words: the first number if one of them matters by itself, else
+the second."""
 SHOWN_READINGS = 6
 LABEL = 12
 """The width of the label before a line in the terminal, such as ``Decides:``, in characters."""
 MARKS = {True: "Right", False: "Wrong"}
 NEEDLESS = "no word decides"
 WITH_WORDS = 4000
-"""The largest number of texts whose words the page's table can show; of others it says only whether the explanation is
+"""The largest number of texts whose words the page's table stores. For further texts it stores only whether the explanation is
 right."""
 
 
@@ -55,12 +56,13 @@ class Drawn(NamedTuple):
 
     text: str
     heat: float
-    """The word's weight in the explanation, as a share of the largest weight in the text, in [0, 1]."""
+    """The weight that the explanation gives the word, divided by the largest weight in the text, in [0, 1]."""
     first: bool
-    """Whether the word is one of those that the explanation ranks first, which the model also read alone."""
+    """Whether the word is one of the explanation's first words: those ranked highest, which were tested by letting the model
+    read them without the others."""
     decides: bool
     asked: bool
-    """Whether the word is the one whose tag is explained; always False for models that decide about whole texts."""
+    """Whether this is the word whose tag is explained, in a tagger; always False for models that decide about whole texts."""
 
 
 LEFT_OUT = Drawn("…", 0.0, False, False, False)
@@ -72,25 +74,28 @@ class ShownText:
 
     identity: int
     role: str
-    """Why the text is shown: as one in which the explanation is ``Right`` or ``Wrong``, or as a ``Typical`` one."""
+    """Why the text is shown, as a word for its heading: the explanation is ``Right`` or ``Wrong`` about it, or it is
+    ``Typical``."""
     right: bool
     words: tuple[Drawn, ...]
-    """The words that are shown: those that decide, the explanation's first ones, and words near them; ``…`` stands for the
-    others."""
+    """The words that are shown: those that decide, those that the explanation ranks first, and words near them. ``…`` stands
+    for all that were left out."""
     whole: str
     said: str
-    """The name of the decision, such as the predicted class; empty if the model predicts a number."""
+    """The name of what the model decides, such as the predicted class; empty if it predicts a number."""
     marked: str
-    """The words that the explanation ranks first, in quotes, the largest weight first."""
+    """The words that the explanation ranks first, each in quotes, the one with the largest weight first."""
     deciding: str
     alone: Mapping[str, str]
-    """The probability of the decision, such as ``93 %``, if the model reads only the explanation's first words (``first``),
-    only those that decide (``words``), or no word (``without``); for a predicted number, how far it moves."""
+    """The probability of the decision, as text such as ``93 %``, if neutral words replace all words but some. These are, by
+    key: ``first``, the explanation's first words; ``words``, the words that decide; ``without``, none. For a model that
+    predicts a number: how far the prediction moves."""
     reason: str
-    """Why the explanation counts as wrong although its first words alone lead to the decision; empty if it is right or they do
-    not."""
+    """A sentence that says why the explanation counts as wrong although its first words by themselves lead to the decision;
+    empty in all other cases."""
     one_of_many: str = ""
-    """A phrase that says that the deciding words of a long text are one of several such sets; empty for a short text."""
+    """For a long text: a phrase that says that these deciding words are only one of several sets that decide. Empty for a
+    short text."""
     stands_for: str = ""
 
 
@@ -102,7 +107,7 @@ class Row(NamedTuple):
     tested: bool
     random: bool
     shown: bool
-    """Whether the report recommends to show this explanation to users."""
+    """Whether this is the explanation that the report recommends to show to users."""
 
 
 def first_screen(found: Findings) -> dict[str, Any]:

@@ -35,13 +35,15 @@ LIMITS = (
     "same each seems to give little. The numbers are of this answer to this prompt alone."
 )
 QUOTED, SHOWN, ANSWER = 56, 150, 160
-"""The largest number of characters of a source in a sentence, of a source in its row of the page, and of an answer."""
+"""The largest numbers of characters: of a source (a part of the context) in a sentence, of a source in its row of the page,
+and of the answer."""
 LEAVING_OUT, CHANCE = "leave-one-out", "a random source"
 NEEDED = math.log(2)
-"""The fall of the answer's log-probability, in nats, from which a source counts as needed: the answer is half as likely
-without it."""
+"""A source (a part of the context) counts as needed if the answer's log-probability falls by at least this much without it, in
+nats: the answer is then at most half as likely."""
 MOST_OF_IT = 0.5
-"""The share of all falls from which a sentence says that the answer comes *from* a source, and not *most from* it."""
+"""If a source is needed and causes at least this share of all falls of the answer's log-probability, a sentence says that the
+answer comes *from* it; else that it comes *most from* it."""
 
 
 class Named(NamedTuple):
@@ -51,11 +53,13 @@ class Named(NamedTuple):
     """The index of the source, from 0."""
     text: str
     share: float
-    """The fall of the answer's log-probability without this source, as a share of the falls of all sources, in [0, 1]."""
+    """How much of the answer comes from this source, in [0, 1]: the fall of the answer's log-probability without the source,
+    divided by the sum of the falls of all sources."""
     attention: float | None
-    """The source's share of the attention that all sources get, in [0, 1]; None if they get none."""
+    """The attention that the answer pays to this source, divided by the attention to all sources, in [0, 1]; None if that is
+    0."""
     deciding: bool
-    """True for the source whose omission lowers the answer's probability most; False for the source with the most
+    """Why the source is named: True if the answer loses the most log-probability without it, False if it gets the most
     attention."""
 
     @property
@@ -70,8 +74,8 @@ class Reading(NamedTuple):
     name: str
     share: float
     place: int | None
-    """The index from 0 of the source that the explanation ranks first; None for a source drawn at random, whose share is a
-    mean."""
+    """The index, from 0, of the source that this explanation ranks first. None in the row for a source drawn at random, whose
+    share is a mean."""
 
 
 @dataclass(frozen=True)
@@ -83,19 +87,21 @@ class Sources:
     log_probability: float
     """The log-probability of the answer when the model reads all sources, in nats."""
     table: pd.DataFrame
-    """One row for each source: ``text``; ``drop``, the fall of the answer's log-probability without it; ``share``, its part of
-    all falls above 0; and its weight in each explanation, one column each."""
+    """One row for each source, with the columns: ``text``; ``drop``, how far the answer's log-probability falls without it;
+    ``share``, its part of all falls above 0; and one column for each explanation, with the weight that it gives the source."""
     scores: pd.DataFrame
-    """One row for each explanation: the columns that ``attest.experiments.sources.scored`` returns, and ``seconds``."""
+    """One row for each explanation: how well it agrees with leaving out each source (the columns of
+    ``attest.experiments.sources.scored``), and the ``seconds`` that it took."""
     model: str
-    """The name of the model's class."""
+    """The name of the class of the language model."""
     by_head: np.ndarray = field(repr=False)
-    """The attention of each head on each source, float ``(U, N)``: U sources, N heads of all layers together."""
+    """float ``(U, N)``: the attention that the answer pays to each of U sources, in each of the N heads of all layers."""
     truth: Collection[int] = ()
-    """The indices, from 0, of the sources that the answer is known to come from; empty if this is not known."""
+    """The indices, from 0, of the sources that the answer is known to come from, as the user stated them; empty if they are
+    not known."""
     by_groups: bool = False
-    """Whether sources were left out in groups, to save passes: the fall of the answer's log-probability without a group is
-    then shared out equally among its sources, and only the groups that matter most were divided further."""
+    """Whether sources were left out in groups, to save forward passes. The fall of the answer's log-probability without a
+    group is then divided equally among its sources, and only the groups that matter most were divided further."""
 
     def learning_from(self, others: Sequence["Sources"]) -> "Sources":
         """Return these sources with the new explanation ``learned heads``; its head weights are learned from ``others``.

@@ -14,7 +14,7 @@ from attest.experiments.spec import Column
 from attest.runs.folder import INSTANCES, RunFolder, read_json
 
 VERSION = 2
-"""The version of ``summary.json``; it counts up when a key is lost or gets another meaning."""
+"""The version of the format of ``summary.json``; it increases when a key is removed or changes its meaning."""
 SCHEMA = Path(__file__).with_name("summary.schema.json")
 """The path of the JSON schema of ``summary.json``."""
 
@@ -122,11 +122,13 @@ SCORES = {
     ),
 }
 QUESTIONS = {"test": "Is the model worth asking?"} | {spec.id: spec.question for spec in EXPERIMENTS.values()}
-"""The question of each experiment, by its id, in the order of the report; experiments without a question are listed last."""
+"""The question that each experiment asks, by the experiment's id, in the order of the report. Experiments without an entry
+here are listed last."""
 DESCRIBED = SCORES | measures()
-"""The description of every score and measure, by key, in the order of the report."""
+"""The description (title, range and so on) of each score and each measure, by its key, in the order of the report."""
 LABELS = {key: each.title if key in SCORES else f"{key.split('/')[0]} {each.title}" for key, each in DESCRIBED.items()}
-"""The full names of all described numbers, such as ``E2 decisions flipped``, by key in the order of the report."""
+"""The full name of each number as reports write it, such as ``E2 decisions flipped``, by its key, in the order of the
+report."""
 
 
 def label_of(key: str) -> str:

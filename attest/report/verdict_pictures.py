@@ -7,9 +7,11 @@ from attest.report.pictures import AXIS, MARGIN, Picture, Piece, draw_strip, row
 from attest.report.shown import Row, first_screen, strip_of
 
 BOUNDS = AXIS | {YES_FROM: f"{100 * YES_FROM:.0f}"}
-"""The labels below the axis of a verdict, by share: those of ``AXIS``, and the share from which the answer is *yes*."""
+"""The labels below the axis of a verdict, by the share of texts at which each stands: those of ``AXIS``, and the share from
+which the answer is *yes*."""
 ANSWERS = {NO_BELOW / 2: "no", (NO_BELOW + YES_FROM) / 2: "in part", (YES_FROM + 1) / 2: "yes"}
-"""The answers of a verdict, by the share of texts at which each is written above the axis: the middle of its range."""
+"""The answers that are written above the axis of a verdict; the keys are the positions, each in the middle of the answer's
+range of shares."""
 
 
 class PicturedSentence(str):

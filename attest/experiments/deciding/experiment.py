@@ -36,12 +36,14 @@ from attest.models.prediction import says_number
 
 Columns = dict[str, Tensor]
 Pools = tuple[Neutral, Neutral]
-"""Two pools of neutral words, which are words that hardly move the model, from different texts. Each text is measured with one
-pool, so that the results of both can be compared."""
+"""Two pools of neutral words (words that hardly move the model), found in different texts. Each text is measured with words
+from one of them, so that the results of both pools can be compared."""
 ASKED = ("last-layer", "gradient-input", "leave-one-out", RANDOM)
-"""The names of the explanations that are tested for comparison with the explanation on trial, where they suit the network."""
+"""The names of the explanations that are tested in addition to the one that the trial is about, for comparison; explanations
+that do not suit the network are left out."""
 POOL_TEXTS = 32
-"""The number of texts in which neutral words are searched for; each of the two pools comes from half of them."""
+"""The number of texts in which neutral words (words that hardly move the model) are searched for. Half of these texts give one
+pool of such words, the other half a second one."""
 
 
 def texts_for_pools(ids: Tensor, seed: int) -> tuple[Tensor, Tensor]:

@@ -14,18 +14,19 @@ from attest.core.memory import by_rows
 from attest.core.randomness import random_bits, stream
 
 Read = Callable[[Tensor, Tensor], Tensor]
-"""Takes the row numbers of N texts, int64 ``(N,)``, and their token ids with some replaced, int64 ``(N, T)``; returns the
-probability of the class that the model gives to each whole text, ``(N,)``. For a model of one number it returns minus the
-distance from the number of the whole text."""
+"""A function from the row numbers of N texts, int64 ``(N,)``, and their token ids with some tokens replaced, int64 ``(N, T)``,
+to the probability, ``(N,)``, of the class that the model predicts for the whole text. For a model that predicts a number:
+minus the distance to its prediction for the whole text."""
 TWO, FEW, MORE = 2, 4, 12
-"""How many times a set of words is read, each time with other random neutral words in place of all words outside the set: 2 at
-first, 4 in all for its value, and 12 more if the value is above the bound at which a set decides, or close below it."""
+"""How often the model reads a set of words, each time with other random neutral words in the place of all other words. It
+reads 2 times first, 4 times in all to measure the set, and 12 times more if the result is above the bound from which the set
+counts as deciding, or close below it."""
 OPEN = 0.15
-"""A set of words that falls short of deciding by less than this share of the change from no words to all words is read
-``MORE`` times more, to be sure."""
+"""How close below the bound of ``DECIDES`` a set of words must be to be read ``MORE`` times more: by less than this share of
+the change in the model's output from no words of the text to all its words."""
 DECIDES = 0.8
-"""The share of the change in the model's output, from a text of neutral words alone to the whole text, that a set of words
-must reach by itself to count as deciding."""
+"""A set of words decides if it reaches, among neutral words, at least this share of the change in the model's output from
+neutral words alone to the whole text."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,13 @@ class Texts:
 
     read: Read
     ids: Tensor
-    """int64 ``(B,)``: the ids of the texts, which with the seed fix the random words that replace others."""
+    """int64 ``(B,)``: the number that identifies each text. Together with the seed it fixes the random words that replace
+    words of the text."""
     tokens: Tensor
     """int64 ``(B, T)``: the token ids of the whole texts."""
     words: Tensor
-    """int64 ``(B, T)``: the number of the word that each token belongs to, from 0; below 0 for tokens that are never
-    replaced."""
+    """int64 ``(B, T)``: the index of the word that each token belongs to, from 0; below 0 for tokens that are never replaced,
+    such as special tokens."""
     most: float = 1.0
     """The largest value that ``read`` can return: 1 for a probability, 0 for a model of one number, where ``read`` returns
     minus a distance."""
@@ -84,7 +86,7 @@ class Game:
     def __init__(self, texts: Texts, pool: Tensor, seed: int) -> None:
         self.texts, self.pool, self.seed = texts, pool.expand(len(texts.ids), -1), seed
         self.passes = 0
-        """The number of texts, with some words replaced, that the model has read so far."""
+        """The number of texts, each with some words replaced, that the model has read so far; it measures the cost."""
         self._sets = texts.ids[:0]  # int64 (K,), the numbers of the sets that have been read, in ascending order
         self._read = torch.empty(0, FEW + MORE, dtype=torch.float64, device=texts.ids.device)  # (K, R), NaN: not read yet
 

@@ -15,40 +15,43 @@ from attest.experiments.deciding.filling import Game, Texts, alone
 from attest.experiments.deciding.search import is_long, places_in
 
 ROUGH = 2
-"""How many times the effect of each single word is measured, each time with other random neutral words in place of the words
-that are left out."""
+"""How often the effect of a single word is measured, each time with other random words in the place of those that are
+replaced. Two times give a rough estimate."""
 FEW_WORDS = 16
-"""The most words of a long text whose single effects are measured; they are drawn at random."""
+"""The largest number of words, drawn at random, whose single effects are measured in a long text; in a short text all words
+are measured."""
 SHARE = 0.25
-"""The share of all measured tokens that become the pool of neutral tokens: those that move the model least."""
+"""Neutral tokens are those whose replacement moves the model least: this share of all measured tokens."""
 MOST_NEEDLESS, UNDECIDED = 0.5, 1.0
-"""The least share of texts that need no words (the model says the same of neutral words) at which neutral words are chosen
-anew, if at least half of the texts are long; and the mean log-odds, without sign, below which neutral words leave the model
-undecided. Settled on 2026-11-28 on long texts of mechanisms and on a network that reads film reviews."""
+"""Where many texts are long, neutral words may together favour one class. The first: from this share of texts about which the
+model says the same from neutral words alone, other neutral words are searched for. The second: these must leave the model
+undecided, with absolute mean log-odds below this number. Both were settled on 2026-11-28, on texts of constructed networks and
+on a network that reads film reviews."""
 LEAST_WAY = 0.1
-"""A text needs words if the model's output changes, from neutral words alone to the whole text, by at least this share of the
-range of its outputs over the texts."""
+"""A text *needs words* if the model's output changes enough from neutral words alone to the whole text: by at least this share
+of the range between the 5 % and the 95 % quantile of its outputs over the texts."""
 
 SINK, FEWEST_TEXTS = 0.5, 10
-"""A token that hardly moves the model is a sink if the explanation ranks it first in at least this share of the texts; and the
-fewest texts in which a sink is searched for."""
+"""A token that hardly moves the model is a *sink* if the explanation ranks it first in at least this share of the texts. The
+second number is the smallest number of texts in which a sink is searched for."""
 
 WITHOUT_SINK = "without_sink"
-"""The suffix of the names of columns about the explanation with its sink, a token that hardly moves the model, set to weight
-0."""
+"""The suffix of the columns about the explanation without its sink: a token that hardly moves the model, but that the
+explanation ranks first in many texts, gets the weight 0."""
 
 
 class Neutral(NamedTuple):
     """What is known of a model on a corpus before its texts are asked."""
 
     pool: Tensor
-    """int64 ``(P,)``: the ids of the neutral tokens, each as often as it occurs; random fillings are drawn from them."""
+    """int64 ``(P,)``: the ids of the neutral tokens, which hardly move the model; an id that occurs several times is listed
+    several times. Random replacements of words are drawn from this list."""
     least_way: float
-    """The smallest change of the model's output, from neutral words alone to the whole text, at which a text counts as one
-    that needs words."""
+    """A text needs words (it has words that decide) if the model's output changes by at least this much from neutral words
+    alone to the whole text."""
     firsts: Tensor | None = None
-    """int64 ``(B,)``: the id of the token that the explanation ranks first in each text; -1 if it can be no sink, a token that
-    hardly moves the model (``first_tokens``). None if this was not computed."""
+    """int64 ``(B,)``: for each text, the id of the token that the explanation ranks first, which may turn out to be a sink (a
+    token that is often first and hardly moves the model); -1 if this token moves the model. None if this was not computed."""
 
     def plain(self) -> dict[str, Any]:
         """Return the values as JSON holds them."""

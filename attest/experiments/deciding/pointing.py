@@ -12,34 +12,39 @@ from attest.experiments.deciding.filling import DECIDES, Game, alone
 from attest.experiments.deciding.search import NONE, SIZES, is_long, places_in, shortened, shortest_prefix, smallest
 
 FACTOR = 3
-"""An explanation may need at most this many times as many words to decide as the smallest deciding set that was found."""
+"""An explanation is tested with its first words. It may need at most this many times as many of them, to decide, as the
+smallest deciding set that was found."""
 TIE = 1.1
-"""Two weights count as tied if the larger one is less than this many times the smaller one."""
+"""The weights of two words count as equal (tied) if the larger one is less than this many times the smaller one."""
 MATTERS = 0.2
-"""A word matters if it changes the model's output by at least this share of the change from neutral words alone to the whole
-text; in long texts, if it is less, by 0.4 / n of that change, where the smallest deciding set has n words."""
+"""A word *matters* if it moves the model's output by at least this share of the change from neutral words alone to the whole
+text. In long texts a share of 0.4 / n is enough if that is less, where n is the number of words in the smallest deciding
+set."""
 MOST = 0.75
-"""The least share of the first words of an explanation that must matter for the explanation to be right."""
+"""An explanation can only be right about a text if at least this share of its first words matter."""
 EXCHANGES = 6
-"""The most words of the smallest deciding set for which it is tested whether another word can replace them."""
+"""A word may also matter because it can replace a word of the smallest deciding set. This is tried for so many words of this
+set at most."""
 WAYS = ("alone", "beside", "without")
-"""The three tests of whether a word moves the model: alone among neutral words, added to the smallest deciding set, or taken
-out of the text."""
+"""The three ways to test whether a word moves the model: the word ``alone`` among neutral words, the word ``beside`` the
+smallest deciding set, and the text ``without`` the word."""
 PEELS = 4
-"""The most rounds in which the first words that are not yet known to matter are tested for another deciding set."""
+"""The most rounds in which a further deciding set is searched for among the explanation's first words that are not yet known
+to matter."""
 
 
 class Pointing(NamedTuple):
     """What an explanation's first words are worth, ``(B,)`` and ``(B, W)``."""
 
     right: Tensor
-    """bool ``(B,)``: whether the explanation is right about a text: its first words decide, and most of them matter."""
+    """bool ``(B,)``: whether the explanation is right about a text: its first words decide, most of them matter (move the
+    model's output enough), and those that speak for the decision have at least as much weight as those against it."""
     first: Tensor
-    """bool ``(B, W)``: the first words: the shortest prefix of the explanation's ranking that decides, and words tied with its
-    last word; all False if no prefix decides."""
+    """bool ``(B, W)``: True at the first words of the explanation: as many of its highest-ranked words as are needed to
+    decide, and words with nearly the weight of the last of them. All False if no such number of words decides."""
     matter: Tensor
-    """bool ``(B, W)``: the words of ``first`` that are known to matter; once a text is known to be right, its other words are
-    not tested."""
+    """bool ``(B, W)``: True at the words of ``first`` that are known to matter, which means that they move the model's output
+    enough. As soon as the answer about a text is certain, its remaining words are not tested, and stay False."""
 
 
 def pointing(game: Game, best: Tensor, weights: Tensor, asked: Tensor) -> Pointing:

@@ -12,17 +12,18 @@ from attest.core.randomness import random_uniforms, stream
 from attest.experiments.deciding.filling import Game, alone
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-"""The numbers of first words of a ranking that are tried, in this order, until these words alone decide."""
+"""The numbers of highest-ranked words that are tried, one after the other, until these words alone decide."""
 LONG = 64
-"""A text with more words than this is long: blocks of its words are tested instead of single words."""
+"""A text with more words than this counts as long. To save passes, the search then tests blocks of its words in the place of
+single words."""
 BLOCKS, PARTS = 16, 4
-"""The number of blocks into which the words of a long text are cut, and the number of parts into which each block that is kept
-is cut in the next round."""
+"""The first: how many blocks the words of a long text are cut into. The second: how many parts each block that was kept is cut
+into in the next round."""
 ROUGHLY = 2
-"""How many times the loss of each block of words is measured, to rank the blocks, each time with other random neutral words in
-its place."""
+"""Blocks of words are ranked by what the model's output loses without them. This is how often that loss is measured for each
+block, each time with other random neutral words in its place."""
 NONE = 1 << 30
-"""The number that stands for the size of the shortest deciding prefix if no prefix decides."""
+"""The value that stands for “no number of highest-ranked words decides” where the smallest such number is stored."""
 
 
 def places_in(game: Game, scores: Tensor) -> Tensor:

@@ -38,7 +38,7 @@ OperatorName = Literal["attention", "delete", "mask", "resample"]
 OPERATORS: tuple[OperatorName, ...] = get_args(OperatorName)
 STAY = "Special tokens, and the token at which a Transformer decides, are neither ranked nor erased."
 NO_OTHERS = f"{STAY} They are in no random set, and k is a share of the other tokens. Without other tokens, numbers are NaN."
-"""The sentence in which reports say that some tokens, such as special tokens, are never erased."""
+"""A sentence for reports: which tokens are never erased, such as special tokens, and what this means for the numbers."""
 
 
 def erasure(

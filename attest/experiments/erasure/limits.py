@@ -18,8 +18,8 @@ from attest.experiments.erasure.operators import attention, bias_alone, is_poole
 from attest.models.observation import Observation
 
 STEPS = 50
-"""The most iterations of the search for the best set, far more than needed: each must improve the ratio, and 5 were the most
-seen."""
+"""The most iterations of the search for the best set of tokens. It is far more than needed: each iteration must improve the
+ratio, and 5 iterations were the most that ever occurred."""
 
 
 def has_exact_limits(observation: Observation) -> bool:
@@ -83,7 +83,7 @@ def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) 
 
 
 WIDTH = 5
-"""The width of the beam search: the number of best sets of tokens that are kept after every step."""
+"""The width of the beam search: how many of the best sets of tokens are kept after each step."""
 
 
 @torch.no_grad()

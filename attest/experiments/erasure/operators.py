@@ -68,16 +68,17 @@ class Background:
 
 
 Operator = Callable[..., Tensor]
-"""Takes an observation and the tokens to keep in each of V variants, bool ``(B, V, T)``; returns the probability of the
-predicted class that they leave, ``(B, V)``, as ``Observation.left_of_prediction``. An operator that draws at random also takes
-the number of the draw of each variant, ``draw``, int64 ``(V,)``."""
+"""A way to erase tokens: a function from an observation and the tokens to keep in each of V variants of a text, bool
+``(B, V, T)``, to the probability of the predicted class that is left, ``(B, V)``, as in ``Observation.left_of_prediction``. A
+way that draws at random also takes the number of the draw of each variant, ``draw``, int64 ``(V,)``."""
 UNKNOWN = 1
 """The token id of every unknown word in Attest's vocabularies; it replaces erased tokens if the network names no mask
 token."""
 
 
 DRAWS = 5
-"""The number of random draws of replacement tokens for each set of erased tokens, in the operator ``resample``."""
+"""How often the operator ``resample`` replaces a set of erased tokens by random tokens of other texts, each time by other
+ones."""
 
 
 def operators(background: Background | None = None, seed: int = 0) -> dict[str, tuple[Operator, ...]]:

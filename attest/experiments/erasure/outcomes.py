@@ -17,7 +17,8 @@ from attest.experiments.sampling import among
 from attest.models.observation import Observation
 
 SHARES = (0.01, 0.05, 0.10, 0.20, 0.50)
-"""The shares of the tokens of a text that are erased, or kept, as in ERASER (DeYoung et al. 2020)."""
+"""The shares of a text's tokens that are erased (comprehensiveness), or kept (sufficiency), as in ERASER (DeYoung et al.
+2020)."""
 
 
 def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:

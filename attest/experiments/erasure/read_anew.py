@@ -44,9 +44,11 @@ def shares_of(observation: Observation, explanation: Tensor) -> Tensor:
 
 
 AMOUNTS = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""π: the expected shares of the elements of embeddings that are kept."""
+"""The values of π in the controlled soft scores: the expected share of the elements of all token embeddings that are kept; the
+scores are means over these values."""
 LEAST = 1e-6
-"""The share of a text's largest importance that is added to each token's: tokens of importance 0 are then kept alike."""
+"""Before importance becomes a probability of keeping a token's elements, this share of the largest importance in the text is
+added to that of each token. So all tokens with importance 0 get the same probability, which is not 0."""
 
 
 def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:

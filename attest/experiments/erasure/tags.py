@@ -24,8 +24,8 @@ from attest.models.offers import offers_of
 from attest.models.traits import traits_of
 
 PLACES = 1 << 20
-"""More tokens than any sentence has; the id of a token is the sentence's id times this, plus the token's position in the
-sentence."""
+"""A number larger than the length of any sentence. A token's own id is the id of its sentence times this number, plus its
+position in the sentence."""
 
 
 def tag_erasure(

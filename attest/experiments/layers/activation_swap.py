@@ -14,8 +14,8 @@ from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
 WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
-"""Projections without settings: two objects of one such class compute the same, so that a swap between them needs no forward
-pass."""
+"""The classes of projections (functions from scores to weights) that have no settings. Two objects of the same such class
+compute the same, so swapping one for the other needs no forward pass."""
 
 
 @torch.no_grad()

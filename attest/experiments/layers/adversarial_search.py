@@ -21,8 +21,8 @@ from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
 COPIES = 24
-"""To estimate memory: how many numbers exist at once for each attention weight of each restart: logits, Adam's moments, and
-the autograd graph of a forward pass."""
+"""To estimate memory: how many numbers exist at once for each attention weight in each restart of the search: logits, the
+moments of Adam, and the autograd graph of a forward pass."""
 
 
 def layer_adversarial_attention(

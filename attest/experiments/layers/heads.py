@@ -30,7 +30,8 @@ from attest.models.prediction import says_number
 from attest.models.traits import traits_of
 
 CURVE = (5, 10, 20, 30, 40, 50, 70, 90)
-"""The percentages of all attention heads, the first ones of a ranking, that are switched off together to draw a curve."""
+"""Percentages of all attention heads. For each percentage, so many heads from the top of a ranking are switched off together,
+and the results are the points of a curve."""
 
 
 def passes_a_text(heads: int, layers: int, draws: int = 10) -> int:

@@ -20,7 +20,7 @@ from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
 COPIES = 12
-"""To estimate memory: how many float64 numbers exist at once for each attention weight, most of them while ranks are
+"""To estimate memory: how many float64 numbers exist at once for each attention weight; most of them exist while rankings are
 correlated."""
 
 
@@ -66,8 +66,8 @@ def _where_sinks_are(observation: LayerObservation, sinks: Mapping[str, Tensor])
 
 
 Rows = tuple[Tensor, Tensor, Tensor]
-"""The attention rows ``(B, N, Q, T)`` of N heads; the tokens to which they may attend, bool ``(B, N, T)``; and the rows that
-belong to real tokens, bool ``(B, Q)``."""
+"""Three tensors about the attention of N heads: the attention rows that are measured, ``(B, N, Q, T)``; the tokens to which
+they may attend, bool ``(B, N, T)``; and which rows belong to real tokens, bool ``(B, Q)``."""
 
 
 def _all_rows(observation: LayerObservation, layer: str, sinks: Tensor | None) -> Rows:

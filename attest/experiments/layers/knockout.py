@@ -22,7 +22,8 @@ from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import lead, logits_of_classes, rounding_of, says_number
 
 WINDOWS = 4
-"""The number of windows (groups of neighbouring layers) into which the layers are divided unless the user gives a width."""
+"""The number of windows (groups of neighbouring layers) into which the layers are divided if the user sets no width of a
+window. Attention edges are cut in all layers of a window together."""
 NEVER = ", but not the first token, not the token at which the decoder decides, and no special token"
 
 

@@ -14,8 +14,8 @@ from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import lead, logits_of_classes
 
 SHARE = 0.1
-"""The share of the tokens that move the model in leave-one-out that count as important, those that move it most; at least one
-token."""
+"""If leave-one-out must find the important tokens: of the tokens whose removal changes the logit difference, the share that
+counts as important, those with the largest change; at least one token."""
 
 
 def what_matters(observation: LayerObservation, truth: Tensor | None, spans: Mapping[int, Sequence[int]] | None) -> Tensor:

@@ -26,7 +26,7 @@ from attest.models.offers import offers_of
 from attest.models.prediction import lead, logits_of_classes
 
 Pairs = Sequence[tuple[int, int]]
-"""A list of attention heads, each given by the number of its layer and its number in the layer, both from 1."""
+"""A list of attention heads, each as the number of its layer and its number within the layer; both count from 1."""
 
 
 @torch.no_grad()

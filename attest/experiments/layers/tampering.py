@@ -137,36 +137,36 @@ def beside_random(drop: Tensor, flipped: Tensor, noise: float) -> dict[str, Tens
 
 
 Sinks = Mapping[str, Tensor]
-"""The attention sinks of each head, bool ``(B, N, T)``, True at tokens that are sinks, by layer; empty if no sinks are to be
-spared."""
+"""By layer, the attention sinks of each head, bool ``(B, N, T)``: True at tokens that get much attention whatever the text
+says, and that keep their weight when attention is changed. Empty if no sinks are spared."""
 Tampering = Callable[[Sequence[str]], list[Intervention]]
 """A function from the names of layers to the interventions that change the attention in these layers."""
 Tamper = Callable[[Sinks, LayerObservation, Tensor, Tensor], Tampering]
-"""Takes the sinks that keep their weight, R observed instances, their rows in the batch and R random keys, int64 ``(R,)``
-each; returns a ``Tampering``."""
+"""A function that prepares a random change of attention. It takes the sinks whose weights stay, an observation of R rows, the
+index of each row in the batch, and a random key for each row, int64 ``(R,)`` each; it returns a ``Tampering``."""
 MAPS = 6
-"""To estimate memory: as many times the bytes of a recorded attention map are taken at once, for the map, its changed copy,
-scores and the integers that shuffle (eight bytes each, so an int64 map counts as two of float32)."""
+"""To estimate memory: how many times the bytes of an attention map (all weights of a pass) are in use at once: the map, its
+changed copy, scores, and the int64 numbers that shuffle, which take twice the bytes of float32."""
 COPIES_OF_ROW = 16
-"""To estimate memory: how many numbers exist at once for each weight of the last row of attention: keys and values of all
-tokens, in one layer at a time."""
+"""To estimate memory: if only the last row of attention is computed again, how many numbers exist at once for each of its
+weights. They are the keys and values of all tokens, in one layer at a time."""
 
 
 class Outcomes(NamedTuple):
     """The results for each instance after each of D changes of attention, float64 ``(B, D)`` each."""
 
     correct: Tensor
-    """float64 ``(B, D)``: 1 if the decision after a change of attention is right, else 0; for a tagger, the share of tokens
-    with the right tag."""
+    """float64 ``(B, D)``: 1 if the decision is right after the attention was changed, else 0; for a tagger, the share of
+    tokens with the right tag."""
     flipped: Tensor
-    """float64 ``(B, D)``: 1 if the decision differs from that without a change of attention, else 0; for a tagger, the share
-    of tokens whose tag differs."""
+    """float64 ``(B, D)``: 1 if the change of attention changes the decision, else 0; for a tagger, the share of tokens whose
+    tag changes."""
     tvd: Tensor
     """float64 ``(B, D)``: the TVD, in [0, 1], between the predictions with and without the change; for a model of one number,
     their distance in standard deviations."""
     jsd: Tensor
-    """float64 ``(B, D)``: the JSD between the attention with and without the change, in nats, a mean over rows of the changed
-    layers; NaN unless it was asked for."""
+    """float64 ``(B, D)``: the JSD between the attention with and without the change, in nats, as a mean over the attention
+    rows of the changed layers; NaN if the caller did not ask for it."""
 
 
 @torch.no_grad()
@@ -238,8 +238,8 @@ class DecidingRow:
         self.places = network.deciding(observation.mask).argmax(dim=-1)
         everyone = torch.arange(len(self.places), device=self.places.device)
         self.attention = {layer: weights[everyone, :, self.places] for layer, weights in observation.attention.items()}
-        """float ``(B, N, T)`` by layer: the attention weights of the token at which the decoder decides, in each of N
-        heads."""
+        """By layer, float ``(B, N, T)``: in each of N heads, the attention weights of the token at which the decoder
+        decides."""
         self.again: Callable[[Tensor], Tensor] | None = observation.texts.read_by(network.from_the_last)
 
     def logits(self, variants: Tensor, changes: Callable[[Tensor, Tensor], Sequence[Intervention]]) -> Tensor:

@@ -30,8 +30,8 @@ from attest.experiments.words import first_of_words, over_words, ranked_words
 from attest.models.observation import Observation, observe_again
 
 ORACLE = "oracle"
-"""The name of the perfect explanation, which marks the tokens that decide according to the corpus; its scores show what an
-explanation can reach."""
+"""The name of a perfect explanation: it marks exactly the tokens that decide according to the corpus. Its scores show how high
+an explanation can score."""
 
 
 @dataclass
@@ -214,8 +214,9 @@ def _against(observation: Observation, rankings: dict[str, Tensor], truth: Tenso
 
 
 SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
-"""The two columns that the answer in the report ranks explanations by: how many random sets their first tokens beat if nothing
-attends to erased tokens, or if erased tokens are deleted from the text."""
+"""The prefixes of two columns, by which the sentence in the report ranks explanations: the share of random sets of tokens
+whose erasure moves the prediction less than erasing the explanation's first tokens. In the first column nothing attends to
+erased tokens; in the second they are deleted from the text."""
 
 
 def _answer(mean: Means) -> str | None:

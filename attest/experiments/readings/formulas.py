@@ -63,8 +63,9 @@ def value_zeroing_pooled(observation: Observation) -> Tensor:
 
 
 STEPS, MOST = (20, 40, 80, 160), 0.01
-"""The numbers of points on the path of integrated gradients that are tried, and the largest error of their sum that is
-accepted. A text gets more points while its error is above a tenth of that and still shrinks."""
+"""The first: the numbers of points, on the path of integrated gradients, that are tried. A text gets more points while its
+error is above a tenth of the second number and still shrinks. The second: the largest accepted difference between the sum of
+the gradients and the change of the prediction."""
 
 
 def gradient_times_input(observation: Observation) -> Tensor:
@@ -134,10 +135,10 @@ def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tenso
 
 
 FLOW_TOKENS = 24
-"""The most tokens of a text for which attention flow is computed, since it takes the computation of a maximum flow for each
-token."""
+"""The largest number of tokens of a text for which attention flow is computed: it needs a maximum flow for each token, which
+takes long."""
 CAPACITY = 1_000_000
-"""The whole number that stands for an attention weight of 1 in a flow graph, whose capacities must be whole numbers."""
+"""The capacity in a flow graph that stands for an attention weight of 1; the maximum-flow algorithm needs whole numbers."""
 
 
 def rollout(observation: Observation) -> Tensor:

@@ -24,8 +24,8 @@ RANDOM = "random"
 """The name of the explanation of random numbers, a baseline with which other explanations are compared."""
 
 BASES = ("attention", "rollout", "cross-attention")
-"""The names of the explanations with which all others are compared, where they suit the network: the attention that pools the
-tokens, or what replaces it if there is none."""
+"""The names of the explanations with which all others are compared: the attention that pools the tokens or, in networks
+without it, what replaces it."""
 
 
 @dataclass(frozen=True)

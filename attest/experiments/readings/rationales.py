@@ -14,7 +14,8 @@ from attest.experiments.words import first_of_words, over_words, ranked_words
 from attest.models.observation import Observation
 
 MATCH = 0.5
-"""The least intersection over union of a span of words and a span that people marked, for the span to count as found."""
+"""A span of words that an explanation marks counts as found if its intersection over union with a span that people marked is
+at least this."""
 SETS = 20
 
 

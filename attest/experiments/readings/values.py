@@ -180,8 +180,9 @@ def adds_up(observation: Observation) -> bool:
 
 
 InLayer = Callable[..., Tensor]
-"""Takes attention weights ``(B, N, T, T)``, values ``(B, N, T, D)`` and ``reader``, the linear module that reads the outputs
-of all heads; returns how much each token contributes to each other, ``(B, 1 or N, T, T)``."""
+"""A function from attention weights ``(B, N, T, T)``, values ``(B, N, T, D)`` and ``reader``, the linear module that reads the
+outputs of all heads, to a matrix that says how much each token contributes to each other token in this layer,
+``(B, 1 or N, T, T)``."""
 
 
 @torch.no_grad()

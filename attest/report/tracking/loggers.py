@@ -154,7 +154,8 @@ class ContinuedWriter(ExperimentWriter):
 
 
 JOBS = {ADVERSARIAL: "adversary", KEYS: "adversary", GUIDES: "guide"}
-"""The job type in W&B of a run that depends on a base run, by its kind; runs of other kinds have the type ``control``."""
+"""The job type that W&B shows for a run that depends on a base run, by the kind of the run. Runs of all other kinds are
+``control``."""
 
 
 def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
@@ -171,9 +172,11 @@ def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
 
 
 OF_EACH = 3
-"""The number of each experiment's measures, the first in its spec, that W&B draws as curves over epochs."""
+"""Of the measures of each experiment, W&B draws so many as curves over epochs: the first ones in the description of the
+experiment."""
 IN_EACH = "/validation/"
-"""The middle of the name of a number that an experiment logs on validation: ``<experiment>/validation/<column>/mean``."""
+"""The middle part of the name under which an experiment logs a number on validation texts:
+``<experiment>/validation/<column>/mean``."""
 
 
 def is_headline(name: str) -> bool:

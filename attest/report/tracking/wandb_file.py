@@ -18,8 +18,8 @@ from attest.core.errors import AttestError
 from attest.runs.folder import write_atomically
 
 BLOCK, HEAD = 32768, struct.Struct("<IHB")
-"""The size of a block in bytes, and the format of the header before each chunk: checksum, length, kind. The header of the file
-has as many bytes as that of a chunk."""
+"""The format of the file: the size of a block in bytes, and the structure of the header before each chunk (checksum, length,
+kind). The file itself begins with as many bytes as such a header has."""
 WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 """The kinds of chunks: a whole record, or its first, a middle or its last part."""
 

@@ -81,7 +81,7 @@ def _artifact(
 
 
 WEIGHTS = ("state_dict", "epoch", "global_step", "pytorch-lightning_version")
-"""The entries of a checkpoint that are sent to W&B if texts are not: they contain no words, while others hold the
+"""The entries of a checkpoint that are sent to W&B if texts must not be sent. They contain no words; other entries hold the
 vocabulary."""
 
 
