@@ -78,7 +78,7 @@ _HOMES = {
     "train": "attest.app.api.run",
     "trial": "attest.app.api.trials",
 }
-"""The module that defines each public name, from which the name is imported when it is first used."""
+"""The module that defines each public name of the package; the name is imported from there when it is first used."""
 
 
 def __getattr__(name: str) -> Any:

@@ -50,8 +50,8 @@ INSIDE: Named = {
     )
 }
 OF_TAGS: Named = {each.id: each for each in (TaggedInstances, callbacks.TagErasure, callbacks.TagDecides)}
-"""The callbacks for taggers that have a class of their own, by id of experiment or table; ``POOLED`` and ``INSIDE`` hold those
-for other models."""
+"""The callbacks that only taggers have, by the id of their experiment or the name of their table. Those for other models are
+in ``POOLED`` (attention that pools the tokens) and ``INSIDE`` (attention inside layers)."""
 
 
 def callback_of(name: str, settings: Mapping[str, Any], model: LightningModule) -> Evidence:

@@ -32,10 +32,12 @@ from attest.models.observation import Observation
 from attest.runs.folder import RunFolder, Stopped
 
 Batch = Any
-"""A batch as the trainer's data loader gives it; Attest's own are dictionaries, described in ``TextDataModule``."""
+"""A batch in whatever form the trainer's data loader returns. Attest's own data loaders return dictionaries, which
+``TextDataModule`` describes."""
 Columns = dict[str, Tensor]
 IDENTITY = ("id", "loader", "label", "predicted", "length")
-"""The columns that say which text a row is about; all other columns of a table come from the experiment."""
+"""The columns of a table that identify the text of each row and say what the model decided; all other columns are results of
+the experiment."""
 
 
 class Evidence(Callback):
@@ -61,25 +63,27 @@ class Evidence(Callback):
     """
 
     id: str
-    """The experiment's id, such as ``E1``: the name of its table's file, the prefix of its metrics and its section in the
-    report."""
+    """The id of the experiment, such as ``E1``. Its table's file is named by it, the names of its metrics begin with it, and
+    reports use it."""
 
     experiment: ConfiguredExperiment | Callable[..., Columns] | None = None
-    """An experiment of the registry; or a function, wrapped in ``staticmethod``, of an observation, of what ``reads`` names
-    and of options; or None if the class defines ``measure``."""
+    """What to run: an experiment of the registry, or a function, wrapped in ``staticmethod``, whose arguments are an
+    observation, the data that ``reads`` names, and options. None if the class defines the method ``measure`` instead."""
 
     reads: Sequence[str] | None = None
-    """The attributes of ``Context`` that the function in ``experiment`` is given; None for those that its parameters are named
-    after."""
+    """The names of the fields of ``Context`` that the function in ``experiment`` gets. None: those that parameters of the
+    function are named after."""
 
     observes: ClassVar[str] = "observe"
-    """The name of the LightningModule's method that is called with a batch and returns the observation."""
+    """The name of the method of the LightningModule that takes a batch and returns the observation (what a forward pass
+    computed) for the experiment."""
 
     def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256, **options: Any) -> None:
         self.every_n_epochs = every_n_epochs
         self.validation_instances = validation_instances
         self.asked = self._asked()
-        """The experiment with the names of what it reads; None if the class defines ``measure`` instead."""
+        """The experiment that runs, with the names of the data that it needs; None if the class defines the method ``measure``
+        instead."""
         self.options = {name: value for name, value in options.items() if value is not None}
         if self.asked is not None:
             known = self.asked.defaults
@@ -90,14 +94,16 @@ class Evidence(Callback):
                 )
             require_declared(self.options, self.asked.run, f"the option `{{}}` of {self.id}".format)
         self.folder: RunFolder | None = None
-        """The folder into which the test table is written; None if the table is kept in ``table``."""
+        """The folder of the run, into which the table of the test texts is written. None if there is no such folder; the rows
+        are then in ``table``."""
         self.table: pd.DataFrame | None = None
-        """The rows of the last validation or test, of all ranks and on every rank; None if they were written to the folder."""
+        """The rows of the last validation or test, of all ranks together, on each rank. None if they were written into the
+        folder of the run."""
         self.engine = Engine()
         """The ``Engine`` that runs the experiment and collects the rows of this validation or test."""
         self.validation_seconds: float | None = None
-        """The seconds that the experiment may take in one validation; if it takes longer, later validations leave it out. None
-        for no limit."""
+        """How long the experiment may take in one validation, in seconds. If it takes longer, it is left out of all later
+        validations. None for no limit."""
         self.enabled_on_test = True
         """Whether the experiment runs on the test split; False, for example, if its table exists already."""
         self.seconds = 0.0

@@ -238,8 +238,8 @@ class SideBySide(Evidence):
 
 
 RUNNING = "verdict/validation"
-"""The prefix of the metrics of the share of validation texts in which the explanation points at the deciding words: ``share``,
-``low`` and ``high``, its 95 % interval, and ``n``, the number of texts."""
+"""The prefix of four metrics about the validation texts: ``share``, the share in which the explanation points at the deciding
+words; ``low`` and ``high``, its 95 % interval; and ``n``, the number of texts."""
 
 
 def running_share(rows: pd.DataFrame) -> dict[str, float]:

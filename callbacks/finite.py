@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 from attest.lightning_modules.text_module import require_finite
 
 NUMBERS_AT_ONCE = 100
-"""The number of losses and gradient norms on a GPU that are collected before they are read together: those of 50 steps."""
+"""On a GPU, so many losses and gradient norms are collected before they are read together: two for each of 50 steps."""
 
 
 class FiniteLoss(Callback):
@@ -26,8 +26,8 @@ class FiniteLoss(Callback):
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Tensor, Tensor, str]] = []
-        """The losses and gradient norms that have not been read, the oldest first: a scalar tensor, the ids of the batch's
-        texts, int64 ``(B,)``, and the name of the number."""
+        """On a GPU: the numbers that have not been read yet, the oldest first. Each has a scalar tensor (a loss or a gradient
+        norm), the ids of the batch's texts, int64 ``(B,)``, and a name for messages."""
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
         self._ids = batch["id"]

@@ -14,8 +14,8 @@ from attest.models.inputs import Inputs
 from attest.models.observation import Observation, observe
 
 OBSERVED = ("observe_layers", "observe_steps")
-"""The methods that ``OfTransformers`` has in the place of the LightningModule's: they observe attention inside layers, and
-token embeddings; no model of ``transformers`` here pools tokens by attention."""
+"""The methods of a LightningModule that ``OfTransformers`` replaces: one observes the attention inside layers, the other the
+token embeddings. There is no third for pooled attention, because no supported ``transformers`` model has it."""
 
 
 class OfTransformers:

@@ -22,8 +22,8 @@ class Curves(Callback):
 
     def __init__(self) -> None:
         self.epochs: list[dict[str, float]] = []
-        """One entry for each epoch: ``epoch``, ``step``, ``train/loss`` (mean over the batches of all ranks) and every logged
-        validation value."""
+        """The values of each epoch so far: ``epoch``, ``step``, ``train/loss`` (a mean over the batches of all ranks), and
+        everything that was logged on validation."""
         self._loss_sum: float | Tensor = 0.0
         self._batches = 0
         self._known: dict[str, Tensor] = {}
@@ -75,8 +75,8 @@ def epochs_counted(trainer: Trainer) -> str:
 
 HALF_A_SECOND = 0.5
 LOSS = "train/loss"
-"""The metric that the progress bar shows. If it were logged with ``prog_bar=True``, Lightning would read it at every step,
-even if it is not shown."""
+"""The name of the metric that the progress bar shows. It is logged without ``prog_bar=True``, because Lightning would then
+read it from the device in every step, also if it is not shown."""
 
 
 class EvidenceProgress(RichProgressBar):
@@ -144,8 +144,8 @@ def show_running(trainer: Trainer, identity: str, all_of_them: Sequence[str]) ->
 
 
 SECONDS, BATCHES = 10, 5
-"""The seconds and the number of batches before the remaining time is first estimated; an estimate below these seconds is not
-printed."""
+"""The remaining time is estimated for the first time after so many seconds and so many batches. An estimate below the first
+number is not printed."""
 AGAIN = 30
 """The seconds between two estimates of the remaining time if no progress bar is shown."""
 

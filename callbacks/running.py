@@ -42,15 +42,16 @@ class EvaluatedSplit:
         self.loader = loaders[place]
         self.place = place
         self.alone = len(loaders) == 1
-        """Whether this is the only data loader of the trainer; else tables get a column ``loader``."""
+        """Whether the trainer has only this data loader. If it has several, tables get a column ``loader`` with the number of
+        the loader."""
         self.rank, self.ranks = trainer.global_rank, trainer.world_size
         self.dataset: Any = getattr(self.loader, "dataset", None)
         declared = getattr(self.loader, "batches_of_all_ranks", None)
         self.batches: float = loop.max_batches[place] * self.ranks if declared is None else declared
-        """The number of batches of all ranks together; infinity if it is not known."""
+        """The number of batches of this split, over all ranks together; infinity if it is not known."""
         self._sampler: Any = getattr(self.loader, "batch_sampler", None)
         self.batch_size = getattr(self._sampler, "batch_size", None) or getattr(self.loader, "batch_size", None) or 1
-        """The largest number of instances in a batch; 1 if the loader does not tell it."""
+        """The largest number of instances in a batch; 1 if the data loader does not say it."""
 
     def sampled_batches(self, instances: int) -> np.ndarray:
         """Return the indices of random batches that together contain about ``instances`` instances.
@@ -118,10 +119,11 @@ class RunningBatch:
 
     def __init__(self) -> None:
         self.split: EvaluatedSplit | None = None
-        """The split that contains the current batch; None before the first batch."""
+        """What is known of the split that the current batch belongs to, such as its data loader; None before the first
+        batch."""
         self.of_transformers: OfTransformers | None = None
-        """The adapter that observes a ``transformers`` model inside the LightningModule; None as long as the LightningModule's
-        own methods are used."""
+        """The adapter that observes a ``transformers`` model inside the LightningModule. None if the LightningModule has
+        methods of its own for that, and until it is needed."""
         self._batch: Any = None
         self._index = 0
         self._returned: Mapping[str, Any] = {}

@@ -30,8 +30,8 @@ __all__ = [
     "TextDataModule",
 ]
 _HOMES = {name: name.removesuffix("DataModule").lower() for name in __all__} | {"TextDataModule": "base"}
-"""The file of each class, imported when the class is first used, because it imports Lightning, which ``attest doctor`` does
-not need."""
+"""The module (file name without ``.py``) of each class. A class is imported when it is first used, because it imports
+Lightning, which a command such as ``attest doctor`` does not need."""
 
 
 def __getattr__(name: str) -> Any:

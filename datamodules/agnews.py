@@ -12,8 +12,8 @@ from attest.datamodules.stored import StoredDataModule, Tables
 from attest.datamodules.tokenisers import masked_tokens, spacy_tokens
 
 WORLD, BUSINESS = 1, 3
-"""The source's numbers of the two classes that are read; its classes are 1 world, 2 sports, 3 business, 4 science and
-technology."""
+"""The class numbers, in the source, of the two classes that are read. The source has four: 1 world, 2 sports, 3 business, 4
+science and technology."""
 MIN_DF = 5
 
 

@@ -35,8 +35,8 @@ QUESTIONS = pa.schema(
         "supporting": pa.list_(pa.int64()),
     }
 )
-"""The columns of the table of questions: the number of the story, from 0; all statements before the question; question;
-answer; the indices, from 0, of the statements that support the answer."""
+"""The columns of the table of questions: the number of the story, from 0; all statements of the story before the question; the
+question; its answer; and the indices, from 0, of the statements that support the answer."""
 
 
 class BabiDataModule(QuestionDataModule):

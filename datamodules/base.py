@@ -64,11 +64,12 @@ class TextDataModule(LightningDataModule):
     """
 
     texts_are_public: ClassVar[bool] = False
-    """Whether anybody may read the texts. Texts that are not public are sent to no logger unless the user asks for it."""
+    """Whether the texts of the corpus are published. Texts of other corpora are sent to a logger such as W&B only if the user
+    asks for it."""
     has_questions: ClassVar[bool] = False
     """Whether each text has a question; then only networks that declare ``reads_questions`` can be trained on the corpus."""
     has_candidates: ClassVar[bool] = False
-    """Whether each text has a list of its own of the classes that are possible answers."""
+    """Whether each text has its own list of possible answers; its answer is one of them, and not one of all classes."""
 
     def __init__(
         self,
@@ -101,10 +102,10 @@ class TextDataModule(LightningDataModule):
         self.unseen: Unseen = unseen
         self.erased = erased
         self.part: Sequence[int] | None = None
-        """The ids of the test texts that the next test reads, in batches of their own; None for all texts."""
+        """The ids of the test texts that the next test reads, put into batches of their own; None to read all test texts."""
         self.expected = EXPECTED.get()
-        """The record of the data on which a trained model was trained, with which these data must agree; None if there is no
-        trained model."""
+        """What is recorded of the data that a trained model was trained on. These data must agree with it. None if there is no
+        trained model yet."""
 
     def read(self) -> Corpus:
         """Read the corpus, tokenise its texts and split them."""

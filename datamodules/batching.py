@@ -14,13 +14,15 @@ from torch.utils.data import DataLoader
 from attest.datamodules.encoded import Batch, EncodedDocuments
 
 MOST_PADDING = 0.05
-"""The largest share of padding among the tokens of all batches together, if the texts are sorted by length."""
+"""If texts are put into batches in the order of their length, padding is at most this share of the tokens of all batches
+together."""
 LIMITS = (1.0, 0.5, 0.4, 0.3, 0.2, 0.1, MOST_PADDING)
-"""Limits for the share of padding in one batch, tried in this order until all batches together keep ``MOST_PADDING``; the last
-one always does."""
+"""Upper limits for the share of padding in a single batch. They are tried in this order, until padding over all batches is at
+most ``MOST_PADDING``; with the last one it always is."""
 JITTER = 0.05
-"""The largest random change of a length before training texts are sorted, as a share of the length; with Jain & Wallace's
-tenth, 9 % of the tokens of IMDb and 12 % of 20 Newsgroups would be padding."""
+"""Before training texts are sorted by length, each length is changed at random by at most this share of it, so that batches
+differ from epoch to epoch. With a tenth, as in Jain & Wallace, padding would be 9 % of the tokens of IMDb and 12 % of those of
+20 Newsgroups."""
 
 
 def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:

@@ -23,8 +23,8 @@ MIN_DF = 8
 
 
 ASKED = pa.schema(dict.fromkeys(("passage", "question", "answer"), pa.string()))
-"""The columns of the table of questions: an article, a question about it, and the entity that answers it; spaces separate
-words."""
+"""The columns of the table of questions: an article, a question about it, and the entity that is the answer. Words are
+separated by spaces."""
 
 
 class CnnQaDataModule(QuestionDataModule):

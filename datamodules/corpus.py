@@ -54,7 +54,7 @@ SPLITS = ("train", "validation", "test")
 TOKENS = pa.list_(pa.string())
 NO_TOKENS_SHOWN = 5
 NO_WORD = -1
-"""The word number of special tokens and of padding, which belong to no word."""
+"""The index that special tokens and padding have where other tokens have the index of the word that they belong to."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Corpus:
     test: Documents
     vocabulary: Vocabulary
     label_names: tuple[str, ...]
-    """The names of the classes, or of the tags, by their number."""
+    """The names of the classes, or of the tags of a tagging corpus; the index is the number of the class or tag."""
 
     @property
     def splits(self) -> dict[str, Documents]:

@@ -37,8 +37,8 @@ class EncodedDocuments(Dataset):
         """The ids of the texts, int64 ``(N,)``."""
         self.lengths = documents.lengths
         self.sizes = self.lengths
-        """The size by which texts are sorted into batches, ``(N,)``: the number of tokens, or of sentences in
-        ``EncodedSentences``."""
+        """The number by which texts are sorted into batches, ``(N,)``: the number of tokens of each text or, in
+        ``EncodedSentences``, the number of its sentences."""
         self._per_text = {"id": torch.tensor(documents.ids)}
         if documents.labels is not None:
             self._per_text["label"] = torch.tensor(documents.labels)

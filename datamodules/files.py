@@ -76,7 +76,8 @@ class FilesDataModule(StoredDataModule):
         self.validation_share = validation_share
         self.split_seed = split_seed
         self.in_words = bool(self.expected and self.expected.record.tokenising["in_words"])
-        """Whether the texts of the files are lists of words and not strings; set when the files are read."""
+        """Whether each text in the user's files is a list of words, and not a string. Known as soon as the files are read, or
+        from the record of the data that a model was trained on."""
 
     def tokenising(self) -> dict[str, Any]:
         return super().tokenising() | {"in_words": self.in_words}

@@ -38,7 +38,7 @@ FIRST = ("premise", "sentence1", "sentence_1", "sentence_a", "text1", "text_1", 
 SECOND = ("text_pair", "hypothesis", "sentence2", "sentence_2", "sentence_b", "text2", "text_2", "text_b", "question2")
 TOKENS = ("tokens", "words")
 TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels", "label_ids")
-"""The usual names of the column of tags, the likeliest first."""
+"""Usual names of the column with tags in data sets, the most likely first; the first one that a file has is read."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,10 @@ class Instances:
     def __init__(self, rows: Rows, columns: "FileColumns", known: Collection[str] | None = None) -> None:
         self._rows, self._columns = rows, columns
         self.labels: list[Any] = []
-        """The label of each accepted row: the name of its class, or the list of its labels or tags."""
+        """The label of each row that was accepted: the name of its class; for multi-label texts and taggers, a list of labels
+        or tags."""
         self.problems: list[tuple[str, str]] = []
-        """The place of each refused row, such as ``line 12``, and why it is refused."""
+        """The rows that were refused: where each stands, such as ``line 12``, and why it was refused."""
         same: dict[str, str] = {}
         numbers = array("q")
         for number, row in enumerate(rows.of(columns.read)):
@@ -92,7 +93,7 @@ class Instances:
             numbers.append(number)
             self.labels.append(same.setdefault(label, label) if isinstance(label, str) else label)
         self.numbers = np.frombuffer(numbers, dtype=np.int64) if numbers else np.zeros(0, dtype=np.int64)
-        """The number of each accepted row in its source, from 0, int64 ``(N,)``."""
+        """int64 ``(N,)``: for each accepted row, its number in the source, from 0; refused rows are skipped."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -353,7 +354,7 @@ def _has_header(source: str) -> bool:
 # Cells: one text with its label or tags, or what is wrong with its row.
 
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-"""Matches one half of a surrogate pair, which JSON can spell but which is no character; texts with one are refused."""
+"""Matches one half of a UTF-16 surrogate pair. JSON can contain one, but it is no character, so a text with one is refused."""
 
 
 def _instance(row: FileRow, columns: FileColumns) -> tuple[Any, Any]:
@@ -435,7 +436,7 @@ def _tags(cell: Any, words: int) -> list[str]:
 # Classes: labels that look like something else are refused.
 
 FEW = 20
-"""The number of different labels up to which a column is accepted as classes, whatever the labels look like."""
+"""A column with at most this many different labels is accepted as a column of classes, whatever its labels look like."""
 
 
 def in_order(names: set[str]) -> tuple[str, ...]:

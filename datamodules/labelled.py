@@ -20,14 +20,14 @@ from attest.datamodules.instances import FileOptions, read_instances
 from attest.datamodules.notice import say, typed_plainly
 
 CORPORA = tuple(name for name, source in CATALOGUE.items() if not source.questions)
-"""The names of public corpora, as typed after ``DATA=``, without those whose texts have questions, which no model with its own
-tokenizer reads."""
+"""The names of public corpora that a model with its own tokenizer can read, as typed after ``DATA=``: all but those with a
+question for each text."""
 OF_TEXTS = FileOptions(tagging=False, pairs=True)
 """The options for reading a file in which each text, or each pair of texts, has a label."""
 
 Chosen = Callable[[np.ndarray], list[Any]]
-"""A function from the numbers of rows, int64 ``(M,)``, ascending, to a list with what is wanted of each row, such as its
-text."""
+"""A function that takes the numbers of some rows, int64 ``(M,)``, in ascending order, and returns a list with one item for
+each row, such as its text."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ JW_SEED = 13478
 JW_LONGEST = 500
 MIN_DF = 2
 LOADED_ORDER, POOLED_ORDER = 0, 42
-"""The seeds with which scikit-learn shuffles each subset when it loads it, and then both subsets together for
-``subset="all"``."""
+"""The seeds of scikit-learn's two shuffles, which are repeated here: of each subset when it is loaded, and of both subsets
+together for ``subset="all"``."""
 
 
 class NewsgroupsDataModule(StoredDataModule):

@@ -8,7 +8,8 @@ from lightning_utilities.core.rank_zero import rank_zero_only
 
 FIRST_FEW = 5
 LONGEST_NAME = 40
-"""The largest number of characters of a name in a message; longer names are mostly whole texts."""
+"""The largest number of characters of a name, such as that of a label, in a message; longer ones are shortened, because they
+are usually whole texts."""
 
 
 def say(sentence: str) -> None:

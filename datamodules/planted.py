@@ -13,7 +13,7 @@ from attest.datamodules.tokenisers import sentence_lengths
 
 Rule = Literal["token", "negation", "order"]
 Clause = list[tuple[str, bool]]
-"""Words of a generated text, each with True if the word decides the label."""
+"""A part of a generated text: its words in order, each with True if the word decides the label."""
 
 PRAISE = ("wonderful", "superb", "delightful", "brilliant", "moving", "charming", "graceful", "witty")
 BLAME = ("dreadful", "awful", "tedious", "clumsy", "shallow", "lifeless", "grating", "dull")

@@ -21,7 +21,7 @@ from attest.datamodules.corpus import SPLITS, Documents
 from attest.datamodules.vocabulary import Vocabulary
 
 PREPROCESSING = 1
-"""The version of the code that tokenises; it increases when the same source gives other tokens."""
+"""The version of the code that turns texts into tokens. It increases when the same text gets other tokens than before."""
 
 
 @dataclass(frozen=True)

@@ -20,17 +20,19 @@ from attest.datamodules.sources import load_hub_split, opened_parquet
 
 UTF_8 = "utf-8"
 UNDECODED = "bytes that are not {}"
-"""Why a row is refused that has bytes outside the file's encoding, whose name replaces ``{}``."""
+"""The reason for which a row is refused whose bytes cannot be decoded; the name of the file's encoding replaces ``{}``."""
 ENCODING_ADVICE = "If the file has another encoding, name it, for example latin-1, cp1252 or utf-16: add {}."
 UNDECODABLE = re.compile("[\udc80-\udcff]")
-"""Matches the characters that Python's error handler ``surrogateescape`` makes of bytes outside the encoding."""
+"""Matches the characters that stand for bytes which could not be decoded: Python's error handler ``surrogateescape`` makes
+them."""
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 QUOTED_CELL = re.compile(r'(?<![^\t\r\n])"[^"]*+(?:""[^"]*+)*+"(?![^\t\r\n])')
 SEPARATORS = ",;\t|"
 ROWS_AT_ONCE = 10_000
-"""The number of rows that are Python objects at a time while a table is read."""
+"""The number of rows that are held as Python objects at the same time while a table is read; it bounds the memory."""
 LONGEST_CELL = 2**31 - 1
-"""The most characters of a cell. The csv module's own limit, 131,072, is reached by a text of 20,000 tokens."""
+"""The largest number of characters of a cell. It replaces the limit of Python's csv module, 131,072, which a text of 20,000
+tokens reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,8 @@ class FileRow:
 
 
 Reader = Callable[[Sequence[str] | None], Iterable[FileRow]]
-"""A function that reads all rows of a source from the start. It takes the names of the columns that are needed, or None for
-all, and may leave others out."""
+"""A function that reads all rows of a source from the beginning. Its argument is the names of the columns that are needed, of
+which others may be left out, or None for all columns."""
 
 
 class Rows:
@@ -66,9 +68,9 @@ class Rows:
     def __init__(self, again: Reader, names: Sequence[str] | None = None, count: int = 0) -> None:
         self._again, self._count = again, count
         self.names: list[str] = [*(names or ())]
-        """The names of the columns; a column is listed if any row has it."""
+        """The names of all columns; a column counts as soon as a single row has a value for it."""
         self.problems: list[tuple[str, str]] = []
-        """The place of each row that cannot be read, such as ``line 12``, and the reason."""
+        """The rows that cannot be read: where each stands, such as ``line 12``, and the reason."""
         if names is None:
             self._look()
 

@@ -17,9 +17,9 @@ COLUMNS = ("premise", "hypothesis", "label")
 FIELDS = ("sentence1", "sentence2", "gold_label")
 """The names in the archive's JSON files of premise, hypothesis and label."""
 NUMBERED = ("entailment", "neutral", "contradiction")
-"""The names of the classes, in the order of their numbers on the Hub, from 0."""
+"""The names of the classes; the index is the number that the data set on the Hub uses for the class."""
 UNDECIDED = "-"
-"""The archive's label for pairs on which annotators did not agree; on the Hub it is -1."""
+"""The label, in the archive's files, of pairs on which the annotators did not agree. The data set on the Hub has -1 for it."""
 MIN_DF = 3
 
 

@@ -102,7 +102,8 @@ def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa
 
 
 PARQUET = "refs/convert/parquet"
-"""The branch on which the Hub keeps a parquet copy of a dataset, also of one that is otherwise made by a script."""
+"""The git branch of a data set on the Hub with a copy in Parquet files. Where a data set is made by a script, this copy can be
+read without running the script."""
 
 
 def load_hub_split(

@@ -33,19 +33,20 @@ class StoredDataModule(TextDataModule):
     """A corpus in files; a subclass names the files and prepares their content in ``prepare``."""
 
     folder: ClassVar[str]
-    """The name of the corpus's folder in the folder that the environment variable ``ATTEST_DATA`` names."""
+    """The name of the corpus's folder below the folder that the environment variable ``ATTEST_DATA`` names."""
     splits: tuple[str, ...] = ("train", "test")
-    """The names of the splits that the source has."""
+    """The names of the splits that the source of the corpus has."""
     columns: tuple[str, ...]
     """The names of the columns that are read from each split."""
     revision: str | None = None
     """The branch of the repository on the Hub; None for the main one."""
     names: tuple[str, ...] = ()
-    """The names of the classes, or of the tags, by their number."""
+    """The names of the classes, or of the tags of a tagging corpus; the index is the number of the class or tag."""
     known: ClassVar[dict[str, Fingerprint]] = {}
-    """By split, the fingerprint of the data that give the published counts; other data only cause a message."""
+    """The fingerprint (hashes of the content), by split, of the data that give the counts in the paper. Data with another
+    fingerprint are accepted, with a message."""
     split_seed: int
-    """The seed with which the validation set is drawn if the corpus has none."""
+    """The seed with which validation texts are drawn from the training texts, if the corpus has no validation set."""
 
     @property
     def hub(self) -> str:

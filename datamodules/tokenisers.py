@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 Tokeniser = Callable[[pa.Array], pa.Array]
-"""A function from texts, strings ``(N,)``, to their tokens, lists of strings ``(N,)``."""
+"""A function from N texts, an Arrow array of strings, to the tokens of each text, an Arrow array of lists of strings."""
 SEPARATORS = "[" + re.escape(string.punctuation.replace("'", "")) + r"\t\n]"
 
 
@@ -90,16 +90,18 @@ def keep_tokens(texts: pa.Array, keep: pa.Array) -> pa.Array:
 
 
 BLANK = "[ \\t\\n]"
-"""A pattern for the white space at which every tokeniser splits; other white space is part of a word in some tokenisers."""
+"""A pattern for the white space at which all tokenisers split. Some tokenisers take other white space for a part of a word."""
 BOUNDARY = re.compile(
     rf"""(?P<mark>(?<![.!?…])[.!?…]+)["'”’)\]]*{BLANK}+(?=["'“‘(\[]*[A-Z0-9])"""  # a mark, a blank, a capital or digit
     rf"|(?:<br\s*/?>{BLANK}*)+"  # line breaks of a web page
     rf"|\n{BLANK}*\n{BLANK}*"  # an empty line
 )
 ABBREVIATION = re.compile(r"(?i)(?:mr|mrs|ms|dr|prof|st|vs|jr|sr|rev|gen|lt|col|capt|[a-z]|(?:[a-z]\.)+[a-z])")
-"""Matches the words after which a full stop does not end a sentence: titles, initials, ``U.S.``"""
+"""Matches words after which a full stop does not end a sentence: titles such as ``Mr``, single letters, and abbreviations such
+as ``U.S.``"""
 LONGEST = 50
-"""The largest number of tokens in a sentence; longer ones are cut, because they would pad all others of their batch."""
+"""The largest number of tokens in a sentence. A longer sentence is cut, because all other sentences of its batch would be
+padded to its length."""
 LONGEST_ABBREVIATION = 12
 SENTENCE_ENDS = frozenset({".", "!", "?", "…", *ENDS})
 

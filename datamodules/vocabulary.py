@@ -11,8 +11,8 @@ PADDING = 0
 UNKNOWN = 1
 SPECIALS = ("<pad>", "<unk>")
 BOUNDARIES = 2
-"""The number of the tokens <SOS> and <EOS>: papers count them in vocabulary sizes, but here they have no ids, and the encoder
-learns vectors for them."""
+"""The number of boundary tokens, <SOS> and <EOS>. Papers count them in the size of the vocabulary; here they have no token
+ids, because the encoder has learned vectors for them."""
 
 
 class Vocabulary:
@@ -21,7 +21,7 @@ class Vocabulary:
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
         self.ids = {word: index for index, word in enumerate(self.words, start=len(SPECIALS))}
-        """The token id of each word, from 2."""
+        """The token id of each word. Ids of words begin after those of the special tokens, at 2."""
 
     @classmethod
     def fit(cls, texts: Any, min_df: int = 1, max_words: int | None = None) -> "Vocabulary":

@@ -17,10 +17,10 @@ TAKES = ("got", "picked up", "took", "grabbed")
 DROPS = ("dropped", "discarded", "put down", "left")
 QUESTIONS_A_STORY = 5
 BEFORE = {1: (2, 2), 2: (2, 6), 3: (4, 12)}
-"""By bAbI task, the least and the largest number of statements before each question; more follow until a question is
-possible."""
+"""For each bAbI task, the smallest and the largest number of statements before a question is asked. If no question is possible
+then, more statements follow."""
 Asked = tuple[str, str, list[int]]
-"""A question, its answer, and the numbers, from 1, of the lines of the story that support the answer."""
+"""A question, its answer, and the line numbers in the story, from 1, of the statements that support the answer."""
 
 
 @dataclass
@@ -47,14 +47,14 @@ class World:
     draw: random.Random
     lines: list[str] = field(default_factory=list)
     room: dict[str, str] = field(default_factory=dict)
-    """The room in which each person is whom the story has mentioned."""
+    """The room in which each person is. Persons whom the story has not yet mentioned are missing."""
     moved: dict[str, int] = field(default_factory=dict)
     holder: dict[str, str] = field(default_factory=dict)
-    """The person who carries each thing; things that nobody carries are missing."""
+    """The person who carries each thing. Things that nobody carries are missing."""
     handled: dict[str, int] = field(default_factory=dict)
     """The number of the story's line, from 1, in which each thing was last taken or dropped."""
     stays: dict[str, list[Stay]] = field(default_factory=dict)
-    """For each thing that was ever taken, the periods that it spent in one room each, in their order."""
+    """For each thing that somebody has taken: the periods that it spent in one room each, in their order."""
     hidden: dict[str, str] = field(default_factory=dict)
     """The room in which each thing lies until somebody first takes it."""
 
@@ -128,8 +128,8 @@ TASKS: dict[int, tuple[Callable[[World], None], Callable[[World], Asked | None]]
     2: (World.act, _thing),
     3: (World.act, _earlier),
 }
-"""By bAbI task, the function that adds an event to the story, and the one that draws a question, or None if none is possible
-yet."""
+"""For each bAbI task, two functions: the first adds an event to the story; the second draws a question, or returns None if no
+question is possible yet."""
 
 
 def told_lines(task: int, questions: int, seed: int, split: str) -> Iterator[str]:

@@ -22,10 +22,10 @@ class ReferenceOutput(NamedTuple):
     """The output of the base run's network on a batch, without a gradient graph."""
 
     logits: Tensor
-    """The logits of each text, ``(B, C)``; of a tagger those of each token, ``(B, T, K)``."""
+    """float ``(B, C)``: the logits of each text; for a tagger ``(B, T, K)``, the logits of K tags for each token."""
     weights: dict[str, Tensor]
-    """The attention weights by the name of the layer: ``(B, T)`` if it pools tokens, ``(B, N, T, T)`` for N heads inside a
-    Transformer."""
+    """The attention weights, by the name of the layer: ``(B, T)`` for attention that pools the tokens, ``(B, N, T, T)`` for N
+    heads inside a Transformer."""
 
 
 class BaseNetwork:

@@ -38,8 +38,8 @@ class Classifier(TextModule):
     """
 
     predicts = "label"
-    """What the model predicts: one label for each text. It decides which adversaries and controls can be trained for its
-    run."""
+    """What the model predicts: one label for each text. Commands that train adversaries and controls of a run choose by this
+    value what they train."""
     target = "label"
 
     def __init__(

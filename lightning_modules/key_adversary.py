@@ -31,13 +31,14 @@ class Attacked(NamedTuple):
     """The results of an attack on the attention keys of one batch."""
 
     observation: LayerObservation
-    """The observation of the frozen network while it uses the adversary's keys in place of its own."""
+    """What the frozen network computes for the batch if the adversary's keys are used in the place of its own."""
     labels: Tensor
-    """The labels that the attack is scored on, int64 ``(B,)``: the gold labels, or for ``opposite`` the other class."""
+    """int64 ``(B,)``: the labels by which the attack is scored: the true labels; for the attack ``opposite``, the other one of
+    the two classes."""
     distance: Tensor
-    """The mean squared difference between the network's own keys and the adversary's, float ``(B,)``."""
+    """float ``(B,)``: the mean squared difference, for each text, between the network's own keys and the adversary's."""
     losses: Tensor
-    """The loss of each text that the adversary minimises, float ``(B,)``."""
+    """float ``(B,)``: for each text, the loss that the adversary is trained to minimise."""
 
 
 class KeyAdversary(Classifier):

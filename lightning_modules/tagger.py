@@ -29,8 +29,8 @@ class Tagger(TextModule):
     """
 
     predicts = "tags"
-    """What the model predicts: one tag for each token. It decides which adversaries and controls can be trained for its
-    run."""
+    """What the model predicts: one tag for each token. Commands that train adversaries and controls of a run choose by this
+    value what they train."""
     target = "tags"
 
     def __init__(

@@ -21,8 +21,8 @@ from attest.lightning_modules.optimisation import Optimisation, clips_scaled_gra
 from attest.models.inputs import like
 
 ROUNDING = 0.05
-"""The largest difference between two rows with the same id that is taken for rounding in half precision on two ranks; a larger
-one means that two instances have the same id, an error."""
+"""If two ranks have a row with the same id: the largest difference between these rows that counts as rounding in half
+precision. A larger difference is an error, because two instances then have the same id."""
 
 
 class InstanceRows(Metric):
@@ -76,7 +76,8 @@ def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:
 
 
 Masking = Literal["uniform"]
-"""The ways to mask tokens of training texts: ``uniform``, at a rate that is drawn for each text."""
+"""How tokens of training texts are masked: ``uniform`` masks a random share of the tokens of a text, which is drawn anew for
+each text and epoch."""
 
 
 def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:
@@ -117,7 +118,7 @@ class TextModule(LightningModule):
     """
 
     target: str
-    """The key of a batch for the gold labels or tags that the model learns to predict."""
+    """The key of the batch's entry with the true labels or tags, which the model learns to predict."""
 
     def __init__(
         self,

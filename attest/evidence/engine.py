@@ -50,18 +50,19 @@ class Engine:
     reading: str | None = None
     background: Background | None = None
     neutral: Pools | None = None
-    """Two pools of neutral words, which are words that hardly move the model; E19 puts them in the place of others. None until
-    somebody has searched for them."""
+    """Two pools of neutral words (words that hardly move the model); experiment E19 puts them in the place of other words.
+    None until they have been searched for."""
     head_means: Mapping[str, Tensor] | None = None
-    """float64 ``(N, D)`` by layer: the mean output of each of the N attention heads over all tokens of all texts; None if no
-    experiment needs it."""
+    """By layer, float64 ``(N, D)``: the mean output of each of N attention heads over all tokens of all texts; it replaces the
+    output of a head that is switched off. None if no experiment needs it."""
     rows: dict[str, list[pd.DataFrame]] = field(default_factory=partial(defaultdict, list))
-    """The measured rows of each table, one part for each batch, by the id of the experiment or the name of the table."""
+    """The rows measured so far, as one data frame for each batch. The keys are ids of experiments, or names of other
+    tables."""
     seconds: dict[str, float] = field(default_factory=partial(defaultdict, float))
-    """The seconds spent on each table, by its name, in this process; after ``share``, the first process has the sum over all
-    processes."""
+    """The seconds that this process has spent on each table, by the name of the table. After ``share`` was called, the first
+    process has the sums over all processes."""
     clock: Clock = field(default_factory=Clock)
-    """The seconds that E15, the comparison of explanations, has spent on each explanation."""
+    """A record of the seconds that experiment E15 has spent on each explanation that it compares."""
 
     def explained(self, observation: Observation, layers: LayerObservation | None = None) -> Observation:
         """Return the observation with the tested explanation in place of attention.

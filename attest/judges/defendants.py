@@ -18,8 +18,8 @@ from attest.core.attention.pooled import pool
 from attest.judges.texts import FILLERS, MINUS, NOT, OTHER_MINUS, OTHER_PLUS, PLUS, RULES, VOCABULARY
 
 SHARP = 8.0
-"""The attention score of the tokens to which a constructed network attends; all other tokens of a text then get less than 0.02
-of the attention together."""
+"""The attention score of the tokens to which a constructed network attends. The softmax then leaves less than 0.02 of the
+attention for all other tokens of a text together."""
 NUISANCE = 4
 GAIN = 4.0
 
@@ -28,12 +28,13 @@ class Read(NamedTuple):
     """The words that a labelling rule finds in texts, and the labels."""
 
     words: Tensor
-    """float ``(B, T)``: 1 at words that a rule can read, those with a sign or a place in an order; 0 at fillers and at
-    "not"."""
+    """float ``(B, T)``: 1 at the words that a labelling rule can read, because they have a sign or belong to an order; 0 at
+    all other words and at "not"."""
     deciding: Tensor
-    """float ``(B, T)``: 1 at every word that the rule reads, also at "not" before such a word if the rule reads it; else 0."""
+    """float ``(B, T)``: 1 at the words that decide the label: every word that the rule reads, and "not" before such a word if
+    the rule reads it. Else 0."""
     local: Tensor
-    """float ``(B, T)``: what each word that decides contributes; if the sum over a text is above 0, its label is 1."""
+    """float ``(B, T)``: what each deciding word adds to the decision. The label is 1 if the sum over the text is above 0."""
     margin: Tensor
     """float ``(B, 1)``, in [-1, 1]: the decision about the whole text; the label is 1 if it is above 0."""
     mask: Tensor

@@ -15,7 +15,8 @@ from attest.judges.texts import draw_texts
 from attest.judges.truth import require_truth, verdict
 
 GAIN_SEED = 10_001
-"""The seed of the random texts on which the gain of a constructed network, the factor of its logits, is set."""
+"""The seed of the random texts with which the gain of a constructed network is set, the factor by which its logits are
+multiplied."""
 
 
 class Auroc(NamedTuple):

@@ -24,7 +24,8 @@ from attest.models.traits import traits_of
 
 Columns = dict[str, Tensor]
 COIN = 7
-"""The number that sets the random draws of the test ``coin``, a test by chance, apart from all other draws for a text."""
+"""A constant in the random draws of the test ``coin``, which decides by chance. It keeps these draws apart from all other
+random draws for the same text."""
 
 
 def measure(
@@ -65,11 +66,11 @@ class Measured:
 
     def __init__(self, suspicion: Columns, milliseconds: dict[str, float], on_tokens: Tensor, on_states: Tensor) -> None:
         self.suspicion = suspicion
-        """The result of each test for each text, by the name of the test: float64 ``(B,)``; the larger, the more wrong the
-        attention looks; NaN where the test is undefined."""
+        """By the name of a test, float64 ``(B,)``: the result for each text. The larger it is, the more wrong the attention
+        looks to this test; NaN where the test is undefined."""
         self.milliseconds = milliseconds
-        """The CPU time for each text, in milliseconds, of the whole experiment that a test belongs to, or of the user's
-        metric, by the name of the test."""
+        """By the name of a test: the CPU time that it took for each text, in milliseconds. It is the time of the whole
+        experiment that the test belongs to, or of the user's metric."""
         self.mass = {"tokens": on_tokens.double(), "states": on_states.double()}
 
 

@@ -15,8 +15,8 @@ from attest.judges import judging
 
 STATED = configs_folder() / "judges" / "constructed.yaml"
 Metric = Callable[[Any, Mapping[str, Tensor], Tensor], Any]
-"""A user's metric of attention: takes a network, a batch and its attention ``(B, T)``; returns a number for each text,
-``(B,)``."""
+"""A test of attention that a user wrote: a function that takes a network, a batch and the network's attention ``(B, T)``, and
+returns a number for each text, ``(B,)``."""
 
 
 def judge(

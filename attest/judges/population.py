@@ -18,15 +18,16 @@ from attest.judges.defendants import Defendant, Read, read
 from attest.judges.texts import Texts
 
 HONEST_REST = 0.9
-"""The share that the deciding words get of the attention that a network with a sink does not give to the sink."""
+"""In a constructed network with a sink, the attention that the sink does not get is divided: the deciding words get this share
+of it, and what is left is spread evenly over all tokens but the sink."""
 FAINT = 1e-4
-"""A hundredth of this is the smallest attention that a network with softmax aims at for a token, because the logarithm of 0 is
-no score."""
+"""Constructed networks with softmax get the logarithms of wanted attention weights as scores. Weights are first raised to at
+least a hundredth of this number, because the logarithm of 0 is not finite."""
 CARRIES = 0.01
-"""A hidden state carries the decision if the value in it from which the network decides is, in size, above this share of the
-largest in the text."""
+"""A hidden state counts as one that carries the decision if the value that the network reads from it is above this share of
+the largest such value in the text."""
 NUISANCE_FROM = 4
-"""The index of the first component of the embeddings that has nothing to do with the label."""
+"""The index in an embedding from which on all components have nothing to do with the label."""
 
 
 @dataclass(frozen=True)

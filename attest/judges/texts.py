@@ -18,10 +18,11 @@ VOCABULARY = 26
 SHORTEST, LONGEST = 24, 36
 RULES = ("token", "redundant", "conjunction", "negation", "order", "majority")
 EVERY_WORD_NEEDED = ("conjunction", "negation", "order")
-"""The rules by which every deciding word is needed to know the label, so that right attention must cover all of them."""
+"""The rules with which the label is only known if all deciding words are known. Right attention must then cover each of
+them."""
 SPACING = 4
-"""The number of tokens in each of the stretches that a text is divided into; each stretch has at most one deciding word, and
-only "not" stands next to another one."""
+"""A text is divided into stretches of so many tokens, with at most one deciding word in each. Only "not" stands directly
+beside another deciding word."""
 WORDS = {"token": 1, "redundant": 2, "conjunction": 2, "negation": 1, "order": 2, "majority": 3}
 
 
@@ -39,9 +40,10 @@ class Texts:
     labels: Tensor
     """int64 ``(B,)``: the label that the rule gives each text, 0 or 1."""
     deciding: Tensor
-    """bool ``(B, T)``: True at the words that the rule reads, which decide the label."""
+    """bool ``(B, T)``: True at the words by which the rule decides the label."""
     exchanged: Tensor
-    """int64 ``(B, T)``: the token ids of the same texts, with deciding words exchanged so that the label is the other one."""
+    """int64 ``(B, T)``: the token ids of the same texts after deciding words were exchanged, so that each text has the other
+    label."""
 
 
 def draw_texts(rule: str, count: int, seed: int, lengths: tuple[int, int] = (SHORTEST, LONGEST)) -> Texts:

@@ -15,7 +15,8 @@ from attest.models.contract import decided
 from attest.models.traits import traits_of
 
 DELTA = 0.01
-"""The largest TVD by which a prediction may move when tokens or states that should not decide are replaced."""
+"""A network with known attention is refused if its prediction moves by a larger TVD than this when tokens or states that
+should not decide are replaced."""
 RIGHT, WRONG = 0.9, 0.1
 
 

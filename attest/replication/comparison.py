@@ -15,8 +15,8 @@ from attest.runs.published_tables import PublishedColumn
 
 ENOUGH_SEEDS = 3
 SHARE = 0.5
-"""The largest margin within which our number counts as near a published one, as a share of the published number's distance
-from the value of no effect."""
+"""Our number counts as near a published one if it lies within a margin. The margin is at most this share of the distance
+between the published number and no effect (0, or chance)."""
 
 NEAR, PERHAPS_NEAR, PERHAPS_DIFFERENT, DIFFERENT = "near", "perhaps near", "perhaps different", "different"
 HOLDS, UNTESTED, MEAN_ALONE = (
@@ -26,7 +26,8 @@ HOLDS, UNTESTED, MEAN_ALONE = (
 )
 PERHAPS, PERHAPS_NOT, CONTRADICTED = "perhaps", "perhaps not", "contradicted"
 NOT_RUN, UNDEFINED = "not run", "undefined"
-"""The words for a missing number: ``NOT_RUN`` if its runs do not exist, ``UNDEFINED`` if they have no such number."""
+"""The words in the place of a missing number: the first if the runs for it do not exist, the second if the runs exist but the
+number is undefined in them."""
 TOO_FEW = ("one seed: cannot say", "two seeds: cannot say")
 NUMBER_VERDICTS = (NEAR, PERHAPS_NEAR, PERHAPS_DIFFERENT, DIFFERENT, *TOO_FEW, UNDEFINED, NOT_RUN)
 CLAIM_VERDICTS = (HOLDS, UNTESTED, MEAN_ALONE, PERHAPS, PERHAPS_NOT, CONTRADICTED, *TOO_FEW, UNDEFINED, NOT_RUN)
@@ -61,11 +62,12 @@ RULES = {
         f"it lies outside of it, else *{PERHAPS}* or *{PERHAPS_NOT}*, by the mean. Fewer than {ENOUGH_SEEDS} seeds cannot say."
     ),
 }
-"""The rules by which the numbers and the claims of published tables are judged, and what was known when they were fixed."""
+"""The rules by which the numbers and claims of published tables are judged, and which results were known when the rules were
+fixed. They are printed below each table."""
 
 
 ROUNDING = 1e-12
-"""The standard deviation over seeds up to which values count as equal; no t-test is then made."""
+"""Values of several seeds count as equal if their standard deviation is at most this; no t-test is then made."""
 
 
 def can_be_tested(ours: OverSeeds) -> bool:
@@ -111,7 +113,7 @@ FAMILIES = (
     "(Bonferroni; fixed on 2026-11-28, before any family was run). So an interval that shows equality is wider than 90 %: it "
     f"is one of 1 − {2 * LEVEL:g} / m."
 )
-"""The rule for claims of one family, printed below the tables that have such claims."""
+"""The rule for several claims that are judged together (a family); it is printed below the tables that have such claims."""
 
 
 def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], allowed: float, together: int = 1) -> str:

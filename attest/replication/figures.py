@@ -201,4 +201,5 @@ DRAWINGS: dict[str, Callable[[PublishedTable, pd.DataFrame, Folders, Mapping[str
     "between_seeds": _between_seeds,
     "each_run": each_run,
 }
-"""The functions that draw the figures of a published table, by the name under ``draw`` in the table's file."""
+"""The functions that draw the figures of a published table. The keys are the names that the table's file may state under
+``draw``."""

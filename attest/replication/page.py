@@ -38,7 +38,7 @@ HEADINGS = {
 }
 EMPTY = "–"
 LEAST = 0.0005
-"""The absolute value below which a number is written with an exponent, because three decimals would show 0.000."""
+"""Numbers with a smaller absolute value are written with an exponent, because three decimals would show them as 0.000."""
 NUMBER_HEAD = ("row", "quantity", "ours", "seeds", "90 % interval", "published", "difference", "margin", "verdict")
 CLAIM_HEAD = (
     *("claim", "left", "", "right", "difference", "seeds", "published"),

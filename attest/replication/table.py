@@ -85,7 +85,7 @@ def write_kept(folder: Path, entries: Mapping[Key, Entry]) -> None:
 
 PREDICTED = "/predicted_"
 SEEDS = "E5"
-"""The id of the experiment that compares the run of each seed with the run of seed 0."""
+"""The id of the experiment that compares the runs of all other seeds with the run of seed 0."""
 
 
 def measured(folder: Path, column: PublishedColumn) -> float | None:
@@ -171,7 +171,8 @@ def paired_test(pairs: pd.DataFrame, expect: str) -> dict[str, Any]:
 
 
 Folders = Mapping[Place, Mapping[int, Path]]
-"""The folder of each finished run, by its place in a published table (row, corpus, value of the sweep) and its seed."""
+"""The folders of the finished runs of a published table: by place in the table (row, corpus, value of the sweep), then by
+seed."""
 NOTHING_KEPT = KeptNumbers()
 
 NOTHING_PUBLISHED = {"published": "", "source": "", "setting": None, "difference": np.nan, "margin": np.nan, "verdict": ""}

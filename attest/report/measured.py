@@ -27,8 +27,8 @@ class Published:
     """A published number with which a number of the run is compared."""
 
     value: str
-    """The number as it was published, such as ``0.35 ± 0.21``. The part after ±, if there is one, is the standard deviation
-    over instances."""
+    """The number as it was published, such as ``0.35 ± 0.21``. What follows ±, if anything does, is the spread over
+    instances."""
     source: str
     comparable: bool = True
     why: str = ""

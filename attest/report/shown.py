@@ -35,8 +35,8 @@ explanation ranks first, are kept before others."""
 NAMED = 3
 """The largest number of phrases (neighbouring words of the text) that a line quotes; it only counts the rest."""
 FEW_WORDS, MUCH = 3, 0.3
-"""Texts that make good examples are shown first: those with at most this many deciding words, and in which these words alone
-raise the probability of the decision by at least the second number."""
+"""Texts that make good examples are preferred: those with at most this many deciding words, and in which these words raise the
+probability of the decision by at least the second number (for predicted numbers, by at least the median rise)."""
 CARRIES, FULLY = 0.8, 0.9
 """An explanation can be wrong although its first words lead to the decision; the report then says why. They must reach this
 part of the rise in probability from no words to the deciding words: the first number if one of them matters by itself, else

@@ -106,8 +106,8 @@ def portable(name: str) -> str:
 Settings = dict[str, Any]
 
 NO_PART = ("seed_everything", "experiments", "config", "ckpt_path", "weights_only", "verbose")
-"""Sections of a configuration that do not identify a run: runs with other seeds have folders of their own, and experiments can
-be run at any time."""
+"""Sections of a configuration that do not identify a run, and so are no part of its name. Runs with other seeds have folders
+of their own, and experiments can be run at any time."""
 OF_THE_MACHINE = {
     "run": (
         *("root", "force", "threads", "processes", "checkpoint_every_n_batches", "evidence_while_training"),
@@ -120,10 +120,11 @@ OF_THE_MACHINE = {
     ),
     "data": ("num_workers",),
 }
-"""By section, the settings that say where and how a run is computed, and so do not identify it; those of ``data`` are
-arguments of its class."""
+"""The settings that only say where and how a run is computed, by section of the configuration. They do not identify a run, and
+so are no part of its name. Those listed under ``data`` are arguments of the DataModule."""
 OWN_CLASS = re.compile(r"attest(?:\.\w+)*\.(\w+)")
-"""Matches the path of a class of Attest; a run is identified by the name of the class alone, so that modules may be moved."""
+"""Matches the import path of a class of Attest. Only the name of the class identifies a run, so that classes may be moved to
+other modules."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,10 @@ class AskedRun:
 
     typed: tuple[str, ...]
     arguments: list[str]
-    """The arguments for LightningCLI: all configuration files merged into one argument, then the typed options."""
+    """The arguments that LightningCLI gets: all configuration files merged into one argument, then the options that the user
+    typed."""
     settings: Settings
-    """The configuration that files and options describe together."""
+    """The configuration that results from the files and the typed options together, as a nested dictionary."""
 
     @classmethod
     def of(cls, words: Sequence[str]) -> "AskedRun":

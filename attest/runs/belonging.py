@@ -20,15 +20,15 @@ from attest.runs.folder import RunFolder, made_from, read_json, write_json
 from attest.runs.versions import commit, made_by
 
 DIGESTS = "digests"
-"""The section of ``run.json`` with the SHA-256 digests of the run's checkpoint, settings and data."""
+"""The section of ``run.json`` that holds the SHA-256 digests of the run's checkpoint, settings and data, by which a file of
+another run is noticed."""
 TRAINED_WITH = "trained_with"
-"""The entry of a checkpoint with the seed, the class of the model and the settings of its network."""
+"""The entry of a checkpoint that holds the seed, the class of the model and the settings of its network."""
 WHERE = ("sources", "files")
-"""The entries of ``data.json`` that say where the texts were read from; the digest of the file leaves them out, because texts
-may be moved."""
+"""The entries of ``data.json`` with the places that the texts were read from. They are left out of the file's digest, because
+texts may be moved."""
 SHOWN = 12
-"""The number of hexadecimal digits of a git commit that messages show and compare; the mark ``-dirty`` at its end is cut
-off."""
+"""How many hexadecimal digits of a git commit are shown and compared in messages; a mark ``-dirty`` after them is cut off."""
 TRAIN_AGAIN = "type the command that trained it with FORCE=1"
 
 
@@ -140,7 +140,7 @@ def stray_tables(folder: RunFolder) -> list[str]:
 
 
 OF_TRAINING = ("every_n_epochs", "validation_instances")
-"""The options of an experiment that concern only validation during training; no table of the test depends on them."""
+"""The options of an experiment that only affect validation during training. Tables of test texts do not depend on them."""
 
 
 def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[str]:

@@ -25,22 +25,22 @@ from attest.core.vector_files import dimensions_in
 WORD = re.compile(r"([A-Z]+)=(.*)", re.DOTALL)
 """Matches a choice: a name in capitals and its value, such as ``DATA=sst``."""
 SMALL_CHOICE = re.compile(r"[A-Za-z]*[a-z][A-Za-z]*=.*")
-"""Matches a choice whose name the user has wrongly typed in small letters, such as ``data=sst``."""
+"""Matches a choice that the user typed in small letters by mistake, such as ``data=sst`` in place of ``DATA=sst``."""
 PLAIN = re.compile(r"(--)?[\w.]+=(?:-?[\d.]+(?:e-?\d+)?|[\w-]+(?::-?[\d.]+(?:e-?\d+)?)?)", re.IGNORECASE)
-"""Matches a choice or an option whose value is a number or a plain word, also with a number after it (``sparsegen:-1``):
-neither a path nor a class."""
+"""Matches a choice or an option that names no path and no class: its value is a number or a plain word, perhaps with a number
+after it, such as ``sparsegen:-1``."""
 OF_THE_RUN = "--run."
-"""The prefix of the options of the run itself, none of which names a class."""
+"""The prefix of the options that are about the run itself, such as ``--run.force``. Their values never name a class."""
 MOST = 1000
 """The largest number of seeds, steps or jobs that a user may ask for."""
 DECLARED_OPTION = re.compile(r"^#.*?(--[\w.]+=\{\})", re.MULTILINE)
-"""Matches, in a comment of a choice's file, the option whose ``{}`` takes the number after the colon: 1.3 of
-``entmax:1.3``."""
+"""In the file of a choice with a parameter, such as ``entmax:1.3``: matches the comment that names the option which gets the
+parameter, in the place of ``{}``."""
 CONFIG = "--config="
 CONFIG_FLAGS = ("-c", "--config")
 ORDER = ("TRAINER", "LOGGER", "DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "EXPERIMENTS")
-"""The choices in the order in which their files are merged: a later file overrides earlier ones, so a recipe may change
-settings of a model."""
+"""The order in which the files of the choices are merged. A later file overrides earlier ones, so that a recipe, for example,
+may change settings of the model."""
 SETTINGS = {
     "SEED": "--seed_everything={}",
     "EPOCHS": "--trainer.max_epochs={}",
@@ -49,22 +49,27 @@ SETTINGS = {
     "PROTOCOL": "--data.init_args.protocol={}",
     "FORCE": "--run.force={}",
 }
-"""The choices that set one option, and this option with ``{}`` for the value."""
+"""The choices that set a single option: the key is the choice, the value the option, with ``{}`` in the place of the value
+that the user types."""
 FAMILIES = ("albert", "bert", "deberta", "distilbert", "electra", "gpt2", "llama", "modernbert", "roberta", "xlnet")
-"""Families of Transformers that users type as ``MODEL=bert``; the error message then names ``MODEL=pretrained``."""
+"""Names of Transformers that users type by mistake as the value of ``MODEL=``. An error message then tells them to type
+``MODEL=pretrained``."""
 PRETRAINED, WEIGHTS = ("MODEL=pretrained", "RECIPE=fine-tune"), "--model.init_args.pretrained="
-"""The choices, and the beginning of the option, by which an error message tells users how to fine-tune a Transformer."""
+"""What an error message tells users to type in order to fine-tune a Transformer: two choices, and the beginning of the option
+that names the model."""
 ALSO_OPTIONS = ("DATA", "MODEL", "EXPERIMENTS", "TRAINER")
-"""The choices whose names in small letters are options of LightningCLI, too, such as ``--data=<class>``."""
+"""The choices whose names, in small letters, are also options of LightningCLI, such as ``--data=<class>``."""
 FORCED = {"1": "true", "true": "true", "0": "false", "false": "false"}
-"""The values that a user may type for ``FORCE=``, and their YAML; others are refused, because ``FORCE=1`` deletes results."""
+"""The values that a user may type after ``FORCE=``, with the YAML that each stands for. All other values are refused, because
+``FORCE=1`` deletes results."""
 STANDS_FOR = {
     "--model.init_args.pretrained": ("--model.init_args.network.init_args.pretrained", "--data.init_args.subwords"),
 }
-"""Short options, each with the options that it stands for: a pretrained model gives the network's first weights and the
-subword tokenizer."""
+"""A short option, with the longer options that it stands for: the name of a pretrained model gives the network its first
+weights, and the data their subword tokenizer."""
 TENSORBOARD = ("tensorboard", "tensorboardX")
-"""The packages of which Lightning's TensorBoard logger needs one; the first is also the value of ``LOGGER=``."""
+"""The Python packages of which Lightning's TensorBoard logger needs one. The first is also the value to type after
+``LOGGER=``."""
 SIZE = "embedding_size"
 """The setting of a network that says how many dimensions its word embedding has."""
 ROLE = re.compile(r":[\w:]+:`~?\.?([^`]+)`")

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DECIDED = ("id", "text", "length", "label", "predicted", "prediction")
-"""The columns of the table of texts that say what the model decided; columns of probabilities are read, too."""
+"""The columns that are read from the table of texts to know what the model decided; columns of probabilities are read in
+addition."""
 TAGGED_AS = ("id", "length", "tokens", "tags", "predicted_tags", "max_attention")
-"""The columns of the table of sentences that say what a tagger decided; the larger ones, attention and probabilities, are not
-read."""
+"""The columns that are read from the table of sentences to know what a tagger decided; the larger columns, of attention and
+probabilities, are not read."""
 
 
 class RunContents:

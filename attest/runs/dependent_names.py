@@ -15,20 +15,21 @@ from attest.runs.choices import take_words
 VARIANTS = ("unfrozen", "frozen")
 DIVERGENCES = ("kl", "jsd", "smoothed-kl")
 CONVENTIONS = ("instances", "wiegreffe-pinter", "yang")
-"""The names of the papers' scales for the terms of an adversary's loss, repeated from ``attest.experiments.adversarial_loss``,
-whose import takes seconds."""
+"""The conventions for the scale of the terms in an adversary's loss, by the papers they come from; ``instances`` is Attest's
+own. The list is repeated from ``attest.experiments.adversarial_loss``, because importing that module takes seconds."""
 ADVERSARY_WORDS = ("LAMBDA", "VARIANT", "DIVERGENCE", "CONVENTION")
 PROBES = ("attention", "states")
-"""The control models that are trained on a tagger's attention (experiment E6): a tagger of the same kind, or one whose hidden
-state of a token knows no other token."""
+"""The models that experiment E6 trains with a tagger's attention: ``attention``, a tagger of the same kind; ``states``, a
+tagger whose hidden state of a token depends on no other token."""
 UNIFORM = "uniform attention"
 LAST = "attention on the last state alone"
 GUIDE = "guide: "
 BY_UNIFORM, BY_LEARNED, BY_BASE = (f"{GUIDE}{whose}" for whose in (UNIFORM, "attention learned with it", "base's attention"))
 BY_ADVERSARY = f"{GUIDE}adversary's attention"
-"""The beginning of the name of a control that is trained on an adversary's attention; λ follows."""
+"""The beginning of the name of a model that is trained with an adversary's attention; the λ of the adversary follows."""
 SEEDS = 3
-"""The default number of other seeds with which ``attest controls`` trains the base model."""
+"""With how many other seeds ``attest controls`` trains the model of the base run again, unless the user types another
+number."""
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,17 @@ EXPERIMENTS = "experiments"
 """The section of a configuration that holds the settings of the experiments."""
 OURS = "attest.callbacks."
 NAMED = ("Experiment", "LayerExperiment")
-"""The names of the callbacks that run any experiment; their argument ``id`` says which one."""
+"""The class names of the callbacks that can run any experiment; their argument ``id`` says which one."""
 ATTACKS = ("AttackedInstances", "KeyAttack", "KeyAttackMaps")
-"""The names of the callbacks for runs under attack; a configuration names their class, because the experiment's id alone means
-another callback."""
+"""The class names of the callbacks for runs whose attention keys are attacked. A configuration must name them by class,
+because the id of their experiment stands for another callback."""
 SHIPPED = {
     "softmax": {"class_path": "attest.core.attention.Softmax"},
     "sparsemax": {"class_path": "attest.core.attention.Sparsemax"},
     "entmax15": {"class_path": "attest.core.attention.Entmax15"},
 }
-"""The projections with which experiment E8 replaces that of a model by default, as configurations before 2026-11-29 wrote
-them."""
+"""The projections (functions from scores to attention) that experiment E8 uses by default, in the form in which configurations
+before 2026-11-29 wrote them."""
 
 
 def sized(content: dict[str, Any]) -> dict[str, Any]:

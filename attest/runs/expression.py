@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     import pandas as pd  # takes a second to import, for which a plan of runs does not wait
 
 TRUTHS, NUMBERS = "b", "biuf"
-"""NumPy's letters for the dtypes of columns: booleans; and booleans, integers and floats, with which expressions can
-compute."""
+"""The values of ``dtype.kind`` in NumPy that columns may have: of booleans; and of all columns with which expressions can
+compute (booleans, integers, floats)."""
 
 LONGEST = 400
-"""The most characters of an expression: more than a table needs, and too few to nest deeper than Python can read."""
+"""The largest number of characters of an expression: more than a table needs, and too few for a nesting that is too deep for
+Python."""
 
 OPERATORS = (
     *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.USub, ast.UAdd),

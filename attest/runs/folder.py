@@ -29,28 +29,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 INSTANCES, MAPS = CLASSES.table, "maps"
-"""The name of the table of texts, to which every experiment's table can be joined by ``id``; and of the table of attention
+"""The names of two tables: of the texts, which has the key ``id`` for the tables of all experiments, and of the attention
 maps."""
 TAGGED = TAGS.table
-"""The name of the table of a tagger's sentences, which takes the place of ``INSTANCES``."""
+"""The name of the table of a tagger's sentences; a tagger has it in the place of the table of texts."""
 GROUPED = "group_"
-"""The prefix of the columns, in the table of texts, with the user's own groupings of texts, such as their source."""
+"""The prefix of those columns in the table of texts that hold the user's own groups, such as the source of each text."""
 TRIAL = "trial"
 """The section of ``config.yaml`` that marks a trial: a test of a model that Attest has not trained."""
 NAMELESS = ("", "..")
-"""Last parts of paths, such as that of ``.``, that are not the name of a folder; such paths are made absolute."""
+"""Last parts of a path that are no name of a folder, such as that of ``.``. A path that ends in one is made absolute, so that
+it has a name."""
 COUNTS = ("texts_read/count", "texts/count")
-"""The keys, after the experiment's id, of the numbers of texts that it read before it stopped early, and of all texts."""
+"""The ends of two keys in a summary, after the experiment's id: how many texts it read before it stopped early, and how many
+there are."""
 MADE_FROM, ATTRIBUTES = "made from", b"PANDAS_ATTRS"
-"""The key, in the attributes of a table, of what it was made from; and the key in a Parquet file's metadata under which pandas
-keeps attributes."""
+"""What a table was made from, such as which checkpoint, is stored in its attributes: the first is the key there; the second is
+the key in a Parquet file's metadata under which pandas stores attributes."""
 WINDOWS = os.name == "nt"
-"""Whether the system is Windows, where a folder cannot be opened, locked or flushed, so that two processes may write into
-one."""
+"""Whether the system is Windows. There a folder cannot be opened, locked or flushed, so nothing keeps two processes from
+writing into the same folder."""
 UNFINISHED = "unfinished"
-"""The name of the file that marks a folder as incomplete while its files are being written."""
+"""The name of a file that exists while the files of the folder are being written, so that an interrupted run is noticed."""
 TEMPORARY = ".unfinished"
-"""The ending of the names of temporary files and folders, which are being written or deleted."""
+"""The ending of the names of files that are still being written, and of folders that are still being deleted."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,8 @@ class RunFolder:
         self.config = path / "config.yaml"
         self.identity = path / "run.json"
         self.base = path / "base.json"
-        """The file of a dependent run with the path and the SHA-256 of the base run's checkpoint."""
+        """The path of a file that only runs which depend on a base run have: it holds the path and the SHA-256 of the base
+        run's checkpoint."""
         self.data = path / "data.json"
         self.best = path / "checkpoints" / "best.ckpt"
         self.last = path / "checkpoints" / "last.ckpt"
@@ -92,8 +95,8 @@ class RunFolder:
         self.report = path / "report.html"
         self.figures = path / "figures"
         self.made_from: Callable[[], dict[str, str]] = made_by
-        """A function that returns what tables are made from, such as the checkpoint's digest, and the version of Attest; see
-        ``attest.runs.belonging``."""
+        """A function that returns what a new table is made from, such as the digest of the checkpoint and the version of
+        Attest; the answer is stored in the table. See ``attest.runs.belonging``."""
 
     @property
     def setting(self) -> Path:

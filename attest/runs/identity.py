@@ -15,14 +15,16 @@ from attest.runs.contents import RunContents
 from attest.runs.folder import TRIAL, RunFolder, write_json
 
 ADVERSARIAL, GUIDES, KEYS = DEPENDENT = ("adversarial", "guides", "keys")
-"""The kinds of runs that depend on a finished base run, and the names of the folders inside its folder that hold them."""
+"""The kinds of runs that are trained with the help of a finished base run; also the names of the folders for them inside the
+base run's folder."""
 ROAR = "roar"
-"""The folder inside a run that contains the models trained on texts from which an explanation's top tokens were erased."""
+"""The name of the folder, inside a run's folder, with models that were trained on changed texts: the tokens that an
+explanation ranks first were erased from them (ROAR)."""
 TYPED = "typed"
-"""The entry of ``run.json`` with the choices and options that the user typed for the run."""
+"""The entry of ``run.json`` that holds the choices and options that the user typed for the run."""
 DECIDES = "decides"
-"""The entry with the kind of the model's decisions, such as ``tags``: in ``run.json``, or in a trial's section of
-``config.yaml``."""
+"""The name of the entry that holds the kind of the model's decisions, such as ``tags``. It stands in ``run.json``; for a
+trial, in the section ``trial`` of ``config.yaml``."""
 
 
 @dataclass(frozen=True)

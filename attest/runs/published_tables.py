@@ -20,18 +20,19 @@ from attest.core.spelled import spelled
 from attest.runs.expression import parsed
 
 Place = tuple[str, str, float | None]
-"""A place in a published table that has numbers: row, corpus, and the value of the row's sweep or None."""
+"""Where a number stands in a published table: the row, the corpus, and the value of the row's swept setting, such as λ; None
+if the row sweeps nothing."""
 EXPECTATIONS = ("less", "greater", "equal")
 AS_TYPED: Any = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
-"""The YAML loader that keeps every scalar as text, so that 0.900 keeps its digits."""
+"""The YAML loader that leaves all values as text, so that the number 0.900 keeps its last digits."""
 TRUTHS = {"true": True, "false": False}
 NUMBER = re.compile(r"(-?\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?")
 CHOICE, VALUE = re.compile(r"(?!FORCE|SEED|TRAINER|LOGGER)[A-Z]+|command"), re.compile(r"\w(?:[\w:+-]|\.(?!\.))*")
-"""Match the names and the values of choices that a row of a published table may state: none says where a run lies, and none
-deletes a run."""
+"""Patterns for the names and the values of the choices that a row of a published table may state, such as ``MODEL`` and
+``bilstm``. Choices that say where a run is computed or stored, or that delete a run, do not match."""
 OPTION = re.compile(r"--data\.init_args\.\w+=.*|--(data|model\.init_args|trainer)\.[\w.]+=(-?\d[\d.e-]*|true|false|null)")
-"""Matches the options that a row of a published table may set: any of the data, and numbers and truth values of model and
-Trainer; none names a class or an output folder."""
+"""Matches the options that a row of a published table may set: any option of the data; of the model and the Trainer only those
+that are set to numbers or truth values. So none names a class or an output folder."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,11 @@ class Quoted:
 
 
 CORRELATIONS, KNEE = ("pearson", "kendall"), "knee against "
-"""How a column of a published table may sum up a sweep: the correlation of a quantity with the sweep's values, or the quantity
-at the knee of its curve against the column whose name follows."""
+"""Two ways to sum up a sweep in one number of a published table: the correlation of a quantity with the swept values, or the
+value of the quantity at the knee of its curve, drawn against the column whose name follows."""
 SAME_SETTING, NEARLY, OTHER = "the same", "near", "another"
-"""How similar a published setting is to that of a run; ``NEARLY`` if only the pretrained word vectors differ."""
+"""How alike the setting of a published number and that of a run are: the same, nearly (only the pretrained word vectors
+differ), or another one."""
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ class Entries:
 
 
 Shape = type | UnionType | tuple["Shape", ...] | list["Shape"] | Entries
-"""The expected form of values from JSON or YAML: a type; a tuple of forms, one of which fits; a list with one form for all
-items, or one for each; or ``Entries`` of a dictionary."""
+"""The expected form of a value that was read from JSON or YAML: a type; a tuple of forms, of which one must fit; a list, with
+one form for all items or one for each item; or ``Entries``, the forms of a dictionary's values by key."""
 NUMBER: Shape = int | float | None
 TEXT: Shape = str | None
 KINDS = {str: "text", int: "a whole number", float: "a number", bool: "a truth value", list: "a list", dict: "a dictionary"}
@@ -104,8 +104,8 @@ OF_TRIAL = Entries(
         ),
     }
 )
-"""The expected form of the ``config.yaml`` of a trial, a test of a model that Attest has not trained. The version of Attest is
-its last entry, so a file that was cut off lacks it."""
+"""The expected form of the ``config.yaml`` of a trial (a test of a model that Attest has not trained). The version of Attest
+is its last entry, so its absence shows that the file was cut off."""
 RECORD = Entries(
     needed={
         "words": [str],
@@ -116,7 +116,8 @@ RECORD = Entries(
         "fingerprints": Entries(dict.fromkeys(SPLITS, str)),
     }
 )
-"""The expected form of a ``data.json`` from which a model can read new texts; to show a page, fewer entries are enough."""
+"""The expected form of a ``data.json`` that is complete enough for a model to read new texts. To show a page, fewer entries
+are enough."""
 SHARE = Entries(known=dict.fromkeys(("value", "low", "high", "texts"), NUMBER) | {"reading": str})
 VERDICT = Entries(
     {"answer": str, "sentence": str},

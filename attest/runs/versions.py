@@ -16,7 +16,8 @@ from attest.core.version import __version__
 PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "entmax", "datasets", "wandb", "scipy", "numpy", "captum")
 NOT_INSTALLED = "not installed"
 GIT = ("git", "--no-optional-locks")
-"""The git command with which the commit is asked for; it only reads, and leaves no lock file if it is stopped."""
+"""The beginning of the git command that asks for the commit. It only reads, and so leaves no lock file behind if it is
+interrupted."""
 
 
 def version_line() -> str:
