@@ -100,12 +100,13 @@ class Evidence(Callback):
         """The rows of the last validation or test, of all ranks together, on each rank. None if they were written into the
         folder of the run."""
         self.engine = Engine()
-        """The ``Engine`` that runs the experiment and collects the rows of this validation or test."""
+        """The object that runs the experiment on each batch, and collects its rows until the validation or test ends."""
         self.validation_seconds: float | None = None
         """How long the experiment may take in one validation, in seconds. If it takes longer, it is left out of all later
         validations. None for no limit."""
         self.enabled_on_test = True
-        """Whether the experiment runs on the test split; False, for example, if its table exists already."""
+        """Whether the experiment runs when the test split is read. It is switched off, for example, if the run already has its
+        table."""
         self.seconds = 0.0
         """The seconds that the experiment took in the last validation or test, in this process."""
         self._running = RunningBatch()

@@ -83,7 +83,7 @@ def _numbers(fields: list[bytes], size: int, where: str) -> np.ndarray:
 
 Unseen = Literal["zeros", "random"]
 RANDOM_STD = 0.1
-"""The standard deviation of the random vectors that words without a pretrained vector get."""
+"""Words without a pretrained vector can get a random one; this is the standard deviation of its components."""
 
 
 @dataclass(frozen=True)

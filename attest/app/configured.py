@@ -52,7 +52,8 @@ from attest.runs.shapes import RECORD
 from attest.runs.versions import environment, quieten
 
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
-"""The classes of the DataModules, imported so that ``--data`` finds each by its name without a module."""
+"""The DataModule classes. They are imported here so that LightningCLI finds each of them by its class name alone, as in
+``--data=SstDataModule``."""
 LINKED = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
 """The arguments of the model that LightningCLI takes from the DataModule, such as the size of the vocabulary; users do not
 type them."""

@@ -25,8 +25,8 @@ CACHE = 1 << 22
 """The number of bytes that fit into the cache of a CPU core. Work on large integer tensors is done in pieces of this size,
 which is faster."""
 PIECE = 1 << 26
-"""The largest number of bytes that a step over several rows takes on a CPU. A larger step is no faster, and several processes
-must share one memory budget."""
+"""The largest number of bytes that a CPU uses at a time for a computation over many rows. Larger pieces would not be faster,
+and several processes share one memory budget."""
 NEAR = 1 << 25
 """The number of bytes of activations that a CPU computes at a time: few enough for its caches, but enough rows for fast matrix
 products."""

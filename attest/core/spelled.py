@@ -3,10 +3,11 @@
 import os
 
 BY_MAKE = "ATTEST_BY_MAKE"
-"""The environment variable that the Makefile sets when it starts a command of ``attest``; advice to the user then names
-targets of make."""
+"""The environment variable that the Makefile sets when it starts ``attest``. Messages then tell the user to type ``make …``
+and not ``attest …``."""
 TARGETS = {"fit": "train"} | {name: name for name in ("adversarial", "controls", "demo", "keys", "reproduce", "roar")}
-"""The target of the Makefile that runs a command of ``attest``, by the name of the command; other commands have no target."""
+"""For each command of ``attest`` that the Makefile can start: the name of the target. Commands that are not listed have no
+target."""
 
 
 def spelled(command: str, *arguments: str) -> str:

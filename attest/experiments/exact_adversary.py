@@ -18,7 +18,7 @@ from attest.core.memory import by_rows
 from attest.experiments.spec import LN2
 
 TENSORS_A_PAIR = 12
-"""To estimate memory: how many float64 numbers exist at once, at the most, for each pair of tokens."""
+"""To estimate memory: how many float64 numbers exist at once, at most, for each pair of tokens of a text."""
 
 
 class Adversary(NamedTuple):

@@ -137,8 +137,8 @@ def _pointing(observation: Observation, importances: dict[str, Tensor]) -> dict[
 
 
 RANKED = {"gradients": "gradient_inputs", "leave-one-out": "leave_one_out_inputs"}
-"""The measures of importance that the sentence in the report speaks of. The keys are its words, the values their names in
-columns."""
+"""The two measures of importance that the answer in the report compares with attention. The keys are what the answer calls
+them, the values their names in columns."""
 
 
 def _answer(mean: Means) -> str | None:

@@ -106,7 +106,8 @@ class ConfiguredExperiment:
     reads: tuple[str, ...] = ()
     """The names of the fields of ``Context`` that the function ``run`` needs; it gets them as keyword arguments."""
     samples: bool = False
-    """Whether some columns are measured only on a random sample of the texts."""
+    """Whether the experiment measures some of its columns only on a random sample of the texts; it is then never stopped
+    early."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     inside: bool = False
     """Whether ``run`` takes a ``LayerObservation`` (attention inside the layers of a Transformer), and not an ``Observation``

@@ -16,8 +16,8 @@ from attest.models.offers import offers_of
 from attest.models.traits import traits_of
 
 RECEIVED = 0.3
-"""The least attention that a token must get to be a sink, as a mean over the other tokens that may attend to it (Gu et al.
-2025)."""
+"""A token is a sink only if it gets at least this much attention, as a mean over the other tokens that may attend to it (Gu et
+al. 2025)."""
 SHORT = 0.5
 """A sink has a short value vector: at most this many times as long as the median value vector of its text."""
 ROWS = 2
@@ -75,9 +75,10 @@ def tokens_that_are_sinks(observation: Observation) -> Tensor:
 
 LEFT_OUT = "over all tokens but sinks of a tenth of the heads"
 SPARED = "while the sinks of each head keep their weight"
-"""A phrase for the descriptions of columns: how sinks are treated when attention is changed."""
+"""For descriptions of columns, the phrase for: attention is changed, but not at the sinks of a head."""
 BEFORE = "(before 0.3.0: the first token)"
-"""A remark for the descriptions of columns: older results leave out the first token and not measured sinks."""
+"""For descriptions of columns, a remark: versions before 0.3.0 did not measure which tokens are sinks, and took the first
+token."""
 
 
 def columns_of_decoders(columns: Sequence[Column], how: str) -> tuple[Column, ...]:

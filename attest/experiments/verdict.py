@@ -62,10 +62,11 @@ class Share(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The verdict on an explanation, from the texts that were read."""
+    """The verdict on an explanation: in how many of the texts that were read it points at the words that decide."""
 
     answer: str
-    """One of ``ANSWERS``: yes, in part, no, cannot tell, or not learned."""
+    """The answer to the question whether the explanation points at the words that decide, one of ``ANSWERS``: yes, in part,
+    no, cannot tell, or not learned."""
     share: Share | None
     """The share of texts in which the explanation is right, with its interval. Only texts count about which the model says
     something else than about neutral words alone; None if there are none. If the two pools of neutral words give different

@@ -36,7 +36,8 @@ class Read(NamedTuple):
     local: Tensor
     """float ``(B, T)``: what each deciding word adds to the decision. The label is 1 if the sum over the text is above 0."""
     margin: Tensor
-    """float ``(B, 1)``, in [-1, 1]: the decision about the whole text; the label is 1 if it is above 0."""
+    """float ``(B, 1)``, in [-1, 1]: how clearly the rule decides about the whole text, and in which direction; the label is 1
+    if it is above 0."""
     mask: Tensor
     """bool ``(B, T)``: True at real tokens."""
 

@@ -110,8 +110,8 @@ class Observation:
     """float ``(B, T)``, at least 0: another explanation, one weight for each token, that experiments test in place of the
     attention, as set by ``explained_by``. None to test the attention itself."""
     cache: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
-    """The results of functions decorated with ``cached_per_batch``, by function, so that each is computed once for this
-    observation."""
+    """The results of functions that are decorated with ``cached_per_batch``; the keys are the functions. So each of them is
+    computed only once for a batch, however many experiments need it."""
     labels: Tensor | None = None
     """int64 ``(B,)``: the true class of each text, below 0 for texts without one; None if no classes are known."""
     words: Tensor | None = None

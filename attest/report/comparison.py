@@ -124,7 +124,7 @@ def _differing(described: Sequence[Mapping[str, str]]) -> Differing:
 
 
 SHOWN = 3
-"""The largest number of items that a sentence lists; further ones are counted or left out."""
+"""The largest number of items that a sentence of the page lists; it counts the others, or leaves them out."""
 
 
 def apart(settings: Sequence[Setting], keys: Sequence[str]) -> dict[str, str]:

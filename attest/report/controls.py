@@ -44,7 +44,7 @@ UNDEFINED = {
     "pearson": "all labels are the same",
     "spearman": "all labels are the same",
 }
-"""The reason why a score is undefined, by the name of the score."""
+"""For sentences of the report: why a score can be undefined, by the name of the score."""
 
 
 @dataclass(frozen=True)

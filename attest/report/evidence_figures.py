@@ -440,7 +440,8 @@ def head_curves(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 TICKS = 25
-"""The largest number of tokens named along an axis; in longer texts only every n-th token is named."""
+"""The largest number of tokens that are written along an axis. If a text has more, only every second, third, … token is
+written."""
 INCHES = 2.6
 
 

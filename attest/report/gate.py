@@ -42,8 +42,8 @@ explanation points at the words that decide."""
 OF_VERDICT = ("answer", "share", "low", "high", "texts", "read")
 """The entries of the verdict that ``attest gate`` repeats in its line of JSON."""
 ERROR = 0.05
-"""The largest probability of an error of each kind: that a requirement such as ``E2/flipped<0.1`` passes although the mean
-over all similar texts violates it, or fails although this mean meets it."""
+"""The largest probability with which a requirement such as ``E2/flipped<0.1`` passes although the mean over all similar texts
+violates it; and also the largest one with which it fails although this mean meets it."""
 ALL_LIKE_THEM = 10**12
 """The assumed number of all similar texts, of which the read texts are a random sample. It is so large that it affects no
 confidence interval."""

@@ -34,8 +34,8 @@ from attest.report.controls import ControlNumber
 from attest.report.measured import Line, share, share_with_interval
 
 IMPORTANCES = {"gradient_inputs": "gradient × input", "leave_one_out_inputs": "leave-one-out"}
-"""The measures of importance that are compared with attention: the keys are columns in the table of experiment E1, the values
-their names on the page."""
+"""The measures of token importance that are compared with attention: the keys are columns in the table of experiment E1, the
+values what the page calls them."""
 EMPTY = "–"
 
 

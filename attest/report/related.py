@@ -61,7 +61,7 @@ EXPERIMENT, REPORT = "experiment", "report"
 """Two columns that are read but not shown: the experiment that a row belongs to, and the file that the first cell of the row
 links to."""
 LONG = 12
-"""The number of rows above which a table scrolls within the page."""
+"""A table with more rows than this scrolls inside the page, and does not make the page longer."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Line(NamedTuple):
     """The same share for a random order of the words in place of attention; None if the run of a seed has none."""
     accuracy: Placed | None
     published: str
-    """The published accuracy of this setting with its source; empty if there is none that can be compared."""
+    """The accuracy of this setting in a paper, with its source, as text; empty if no comparable number is published."""
 
 
 def lines_of(settings: Sequence[Setting]) -> list[Line]:

@@ -100,7 +100,7 @@ class ShownText:
 
 
 class Row(NamedTuple):
-    """A reading in the strip of readings."""
+    """An explanation in the picture that compares explanations: in how many texts it points at the words that decide."""
 
     name: str
     share: Share

@@ -32,7 +32,7 @@ after it, such as ``sparsegen:-1``."""
 OF_THE_RUN = "--run."
 """The prefix of the options that are about the run itself, such as ``--run.force``. Their values never name a class."""
 MOST = 1000
-"""The largest number of seeds, steps or jobs that a user may ask for."""
+"""The largest number that a user may give for seeds, steps or parallel jobs."""
 DECLARED_OPTION = re.compile(r"^#.*?(--[\w.]+=\{\})", re.MULTILINE)
 """In the file of a choice with a parameter, such as ``entmax:1.3``: matches the comment that names the option which gets the
 parameter, in the place of ``{}``."""
@@ -71,7 +71,7 @@ TENSORBOARD = ("tensorboard", "tensorboardX")
 """The Python packages of which Lightning's TensorBoard logger needs one. The first is also the value to type after
 ``LOGGER=``."""
 SIZE = "embedding_size"
-"""The setting of a network that says how many dimensions its word embedding has."""
+"""The name of the network's constructor argument for the number of dimensions of its word embeddings."""
 ROLE = re.compile(r":[\w:]+:`~?\.?([^`]+)`")
 
 

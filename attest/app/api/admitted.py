@@ -39,8 +39,8 @@ class Defendant:
     """The word of each token id, for display; None if words are not known."""
     tokenizer: Any
     adapted: bool
-    """Whether the network is a wrapper around a model from another library, whose outputs are then compared with the model's
-    own."""
+    """Whether the network wraps a model of another library, such as ``transformers``; its predictions are then checked against
+    those of the wrapped model."""
     windowed: "WindowedNetwork | None"
     """The tested network itself, if it reads long texts in windows of tokens; None if it reads each text at once."""
     pipeline: Any

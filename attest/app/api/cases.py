@@ -40,7 +40,8 @@ class Case:
     """
 
     measuring: ClassVar[type[Measuring]] = Measuring
-    """The class that runs the experiments on models with this kind of decision and computes their test scores."""
+    """The class that runs the experiments on models with this kind of decision, and computes their test scores, such as
+    accuracy."""
     takes_explanations: ClassVar[bool] = True
     """Whether users may give explanations of their own, such as SHAP values: one number for each token of each text."""
     takes_rationales: ClassVar[bool] = True
@@ -199,7 +200,8 @@ class Number(Case):
 
 
 CASES = {TAGS: Tags, CHOICE: Choice, SPANS: Spans, LABELS: Labels, NUMBER: Number}
-"""The subclass of ``Case`` for each kind of decision; models of all other kinds choose one class for each text."""
+"""The subclass of ``Case`` for each kind of decision (tags, spans and so on). Models of a kind without an entry choose one
+class for each text, and ``Case`` itself is used."""
 
 
 def case_of(network: nn.Module) -> Case:

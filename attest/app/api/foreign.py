@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 TASKS = ("text-classification", "sentiment-analysis", "token-classification", "ner", "text-generation")
-"""The tasks of ``transformers`` pipelines whose output is that of their model alone; pipelines for other tasks are refused."""
+"""The tasks of ``transformers`` pipelines that return what their model computes. Pipelines for other tasks compute something
+else from it, and are refused."""
 CLASSES = ("TextClassificationPipeline", "TokenClassificationPipeline", "TextGenerationPipeline")
 """The class names of the pipelines for ``TASKS``; such a pipeline is accepted even if its ``task`` is empty."""
 

@@ -27,7 +27,7 @@ from attest.models.traits import traits_of
 NO_CLASS = -1
 """The number in the label column of a Hub data set that stands for a missing label, as in test splits."""
 LABEL_KEYS = ("labels", "label", "label_ids")
-"""The names of the entry with the labels in a tokenizer's output, the likeliest first."""
+"""The keys under which a tokenizer's output may hold the labels, the most likely first."""
 
 
 @dataclass(frozen=True)

@@ -187,9 +187,9 @@ class Measuring:
         self.kind = kind_of(self.network)
         """What the network decides, such as one class for each text or one tag for each token."""
         self.first = self.kind.table
-        """The name of the table with the texts and the network's decisions, such as ``instances``."""
+        """The name of the table with one row for each text and the network's decision about it, such as ``instances``."""
         self.engine = Engine(self.reading, self.background)
-        """The ``Engine`` that runs the experiments and collects the rows of their tables."""
+        """The object that runs the experiments on each batch, and collects the rows of their tables."""
         self.of_sentences = False
         """Whether the network reads each text as a list of sentences, ``token_ids (B, S, T)``, and not as one list of
         tokens."""

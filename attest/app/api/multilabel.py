@@ -19,7 +19,7 @@ from attest.core.label_sets import label_sets
 from attest.datamodules.notice import say
 
 DECISIONS = ("absent", "present")
-"""The names of classes 0 and 1 of the decision about one label."""
+"""The names of classes 0 and 1 of each decision, which is about one label of one text: the text lacks the label, or has it."""
 
 
 def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:

@@ -32,8 +32,8 @@ CUTS = {"truncation", "max_length", "tokenizer_params"}
 """Settings by which a pipeline truncates long texts or reads them in windows."""
 ITSELF = "the model itself: attest.trial(pipeline.model, …, tokenizer=pipeline.tokenizer)"
 CLOSE = 1e-4
-"""The tolerance within which the scores of a pipeline and of its model count as equal in single precision, times the largest
-score if that is above 1."""
+"""The largest difference at which scores of a pipeline and of its model count as equal, in single precision; multiplied by the
+largest score if that is above 1."""
 COMPARED = 8
 """The number of texts, the longest of a batch, on which a pipeline's answers are compared with those of its model; fewer if
 the batch has fewer."""

@@ -30,8 +30,7 @@ PICTURES = {
     ".svg": re.compile(r'<svg xmlns="http://www.w3.org/2000/svg" class="attest"'),
     ".png": re.compile(r".PNG.*Software\0Attest", re.DOTALL),
 }
-"""Patterns for the beginning of the pictures that this command writes, by file ending; only files that match are
-overwritten."""
+"""How a picture that this command wrote begins, as a pattern for each file ending. Only files that match are overwritten."""
 
 
 def main(arguments: list[str]) -> int:

@@ -20,7 +20,8 @@ MEANING = {
     "CUT": "a small part of the corpus, to test that everything runs",
     "EMBEDDINGS": "the first word vectors; also random:<dimensions>, or a file of vectors",
 }
-"""What each choice of ``attest fit`` sets, in the order of the help."""
+"""For the help of ``attest fit``: what each choice sets, such as ``DATA`` in ``DATA=sst``, in the order in which they are
+listed."""
 WIDTH, INDENT = 110, 14
 HELP, ALL = ("-h", "--help"), "all"
 """The first: the options that print the help of a command. The second: the word after them that adds the options of

@@ -32,7 +32,7 @@ class Command(NamedTuple):
     """A subcommand of ``attest``."""
 
     does: str
-    """What the subcommand does, as a line of the help."""
+    """One line for the list of subcommands in the help: what this one does."""
     words: bool = False
     """Whether the command takes choices such as ``DATA=sst`` and the options of ``attest fit``. If so, the docstring of the
     command's module is its help."""
@@ -65,7 +65,8 @@ COMMANDS = {
 }
 
 TORCHRUN = "TORCHELASTIC_RUN_ID"
-"""The environment variable that torchrun sets in the processes that it starts, and by which they are recognised."""
+"""An environment variable that torchrun sets in each process that it starts. It tells whether this process was started by
+torchrun."""
 FIRST_RANK = "ATTEST_FIRST_RANK_PID"
 """The environment variable in which rank 0 stores its process id. A rank that rank 0 starts reads it, to find out whether rank
 0 still runs."""
@@ -86,7 +87,8 @@ EXIT_CODES = {
     STOPPED_BY_SIGPIPE: "stopped, because the reader of its output has gone: type the same command to continue",
     STOPPED_BY_SIGTERM: "stopped by SIGTERM: type the same command to continue",
 }
-"""What each exit code means in each command, as printed by the help and the page of commands."""
+"""The meaning of each exit code, for all commands together; where a command differs, it is named. For the help and the page of
+commands."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -203,7 +205,7 @@ TRUST = (
 REQUIRED = "the following arguments are required: "
 """The beginning of argparse's message about missing arguments, by which this message is recognised."""
 EXAMPLES = 2
-"""The largest number of examples in an error message; the help shows all."""
+"""The largest number of example commands that an error message quotes from the help of a command, which has all of them."""
 
 
 class CommandParser(argparse.ArgumentParser):

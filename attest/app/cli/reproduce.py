@@ -53,7 +53,8 @@ SELECTORS = (
     "PROBE",
     "ATTACK",
 )
-"""The choices that the rows of a published table state. For ``attest reproduce`` they select rows; they do not change runs."""
+"""The choices, such as ``MODEL=bilstm``, by which ``attest reproduce`` selects rows of a published table; they do not change
+what these rows train."""
 ROOT, RESULTS = "--run.root=", "--results="
 ATTEST = (sys.executable, "-m", "attest")
 SMOKE_CHOICE = "CUT=smoke"

@@ -30,8 +30,8 @@ from torch.nn import functional
 
 HookPoint = Literal["keys", "values", "edges", "scores", "weights", "projection", "outputs"]
 Replacement = Callable[[Any, Tensor], Any]
-"""A function of the value computed at a hook point (a tensor, or a ``Projection``) and the mask, bool ``(B, T)``, True at real
-tokens; it returns the value to use instead."""
+"""A function that computes the value to use at a hook point. It gets the value that the module computed there (a tensor, or a
+``Projection``), and the mask, bool ``(B, T)``, True at real tokens."""
 
 
 class HookedModule(nn.Module):
@@ -44,8 +44,8 @@ class HookedModule(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.replacements: tuple[tuple[HookPoint, Replacement], ...] = ()
-        """The active interventions, each with its hook point, in the order in which they apply; ``intervene`` sets them, and
-        outside its ``with`` block there are none."""
+        """The active interventions, in the order in which they apply: each has its hook point and the function that replaces
+        the value there. ``intervene`` sets them for the duration of its ``with`` block; outside of it there are none."""
 
     def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
         """Return the value at a hook point: the computed value, or its replacement by an active intervention."""

@@ -14,7 +14,7 @@ import numpy as np
 
 Array = np.ndarray
 MOST = 0.5
-"""The largest share of the gambler's capital that the bet on one value can lose."""
+"""A bet on one value can lose at most this share of the gambler's capital, so the capital never becomes 0."""
 FINEST = 1 << 15
 """The largest number of steps into which the range of a quantity is divided. The ends of the steps are the candidates for its
 mean."""

@@ -21,13 +21,14 @@ class Paired(NamedTuple):
     decides rightly."""
     only_second: int
     p_value: float
-    """The p-value of the hypothesis that both are equally good, in [0, 1]; 1 if they differ on no instance."""
+    """The p-value of a test whose null hypothesis is that both are equally good, in [0, 1]; 1 if they differ on no
+    instance."""
     favours: int
     """Which of the two is better: 1 for the first, -1 for the second, 0 for neither; of little meaning if the p-value is
     large."""
     statistic: float = math.nan
-    """The test statistic: ``only_first`` in McNemar's test, the sum of the ranks on which the first is better in Wilcoxon's;
-    NaN if they differ on no instance."""
+    """The test statistic: in McNemar's test, ``only_first``; in Wilcoxon's signed-rank test, the sum of the ranks of the
+    instances on which the first is better. NaN if the two differ on no instance."""
 
     @property
     def differing(self) -> int:
@@ -189,7 +190,8 @@ class Learned(NamedTuple):
     """Whether a classifier tells the classes apart, whatever their shares are."""
 
     balanced: float
-    """Balanced accuracy, in [0, 1]: the mean over the classes of the share of their texts that is decided rightly."""
+    """The balanced accuracy, in [0, 1]: for each class, the share of its texts that is decided rightly; then the mean over the
+    classes."""
     chance: float
     """The balanced accuracy of a model that knows nothing: one over the number of classes."""
     p_value: float

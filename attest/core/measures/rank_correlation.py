@@ -27,8 +27,8 @@ class KendallTau(NamedTuple):
     """float64 ``(B,)``: the share of token pairs, tied in neither input, that both inputs put in the same order, in [0, 1];
     without ties it is (tau + 1) / 2."""
     tau_a: Tensor
-    """float64 ``(B,)``: Kendall's tau-a, concordant minus discordant pairs as a share of all pairs, in [-1, 1]; 0 for constant
-    scores."""
+    """float64 ``(B,)``: Kendall's tau-a, the number of concordant minus that of discordant pairs, divided by the number of all
+    pairs, in [-1, 1]. Unlike the other results it is 0, and not NaN, if all scores are equal."""
 
     @property
     def significant(self) -> Tensor:

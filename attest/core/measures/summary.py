@@ -43,13 +43,14 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
 
 
 IDENTITY = ("id", "loader", "text", "asked", "label", "predicted", "prediction", "length")
-"""The names of the columns that say which instance a row is about; no statistics are computed of them."""
+"""The columns that say which instance a row of a table is about, or what was decided about it. No means are computed of
+them."""
 SHARES = re.compile(
     r"significant_.+|right(_.+)?|needs_words|(only_top|only_random|both|neither)(_support)?|flips_in_every_order|hangs_on_truth|trivial_(context|prediction)(_strict)?"
     r"|(win|violation|won|flipped|correct|support|fraction|concordant|depth|auprc)(_.+)?|same|share"
 )
-"""Matches the names of columns in [0, 1], which say of each instance whether something holds, or the share of draws, tokens or
-pairs for which it does; their means get an interval for proportions."""
+"""Matches the columns with values in [0, 1]: whether something holds for an instance, or the share of its draws, tokens or
+pairs for which it holds. Their means get a confidence interval for proportions."""
 
 
 def by_text(rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,5 +1,8 @@
 """The value of a set of words: what the model says of a text in which random neutral words stand for all other words.
 
+A set of words *decides* if the model is nearly as sure of its decision with these words among *neutral words*, which hardly
+move it, as with the whole text.
+
 Legend: B texts, T tokens, W words of the longest text, N sets of words, R fillings.
 """
 

@@ -1,5 +1,8 @@
 """Neutral words of a corpus: those that move the model least, from which fillings are drawn.
 
+A filling replaces words of a text by random neutral words. A text *needs words* if the model says something else of it than
+of a filling of all its words.
+
 Legend: B texts, T tokens, W words of the longest text, P neutral tokens.
 """
 
@@ -21,7 +24,7 @@ FEW_WORDS = 16
 """The largest number of words, drawn at random, whose single effects are measured in a long text; in a short text all words
 are measured."""
 SHARE = 0.25
-"""Neutral tokens are those whose replacement moves the model least: this share of all measured tokens."""
+"""The share of all measured tokens, those whose replacement moves the model least, that become the pool of neutral tokens."""
 MOST_NEEDLESS, UNDECIDED = 0.5, 1.0
 """Where many texts are long, neutral words may together favour one class. The first: from this share of texts about which the
 model says the same from neutral words alone, other neutral words are searched for. The second: these must leave the model
@@ -41,7 +44,7 @@ explanation ranks first in many texts, gets the weight 0."""
 
 
 class Neutral(NamedTuple):
-    """What is known of a model on a corpus before its texts are asked."""
+    """What is known of a model and a corpus before single texts are measured: first of all its neutral words."""
 
     pool: Tensor
     """int64 ``(P,)``: the ids of the neutral tokens, which hardly move the model; an id that occurs several times is listed

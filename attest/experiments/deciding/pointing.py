@@ -1,5 +1,8 @@
 """Does an explanation point at the words that decide? Its own first words are asked.
 
+A set of words *decides* if the model is nearly as sure of its decision with these words among *neutral words*, which hardly
+move it, as with the whole text.
+
 Legend: B texts, W words of the longest text.
 """
 
@@ -34,7 +37,7 @@ to matter."""
 
 
 class Pointing(NamedTuple):
-    """What an explanation's first words are worth, ``(B,)`` and ``(B, W)``."""
+    """Whether the words that an explanation ranks first decide, and which of them matter, in each text."""
 
     right: Tensor
     """bool ``(B,)``: whether the explanation is right about a text: its first words decide, most of them matter (move the

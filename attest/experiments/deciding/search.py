@@ -1,5 +1,8 @@
 """The search for a small set of words that decides.
 
+A set of words *decides* if the model is nearly as sure of its decision with these words among *neutral words*, which hardly
+move it, as with the whole text.
+
 Legend: B texts, W words of the longest text, N sets of words.
 """
 

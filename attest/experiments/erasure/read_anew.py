@@ -47,8 +47,8 @@ AMOUNTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """The values of π in the controlled soft scores: the expected share of the elements of all token embeddings that are kept; the
 scores are means over these values."""
 LEAST = 1e-6
-"""Before importance becomes a probability of keeping a token's elements, this share of the largest importance in the text is
-added to that of each token. So all tokens with importance 0 get the same probability, which is not 0."""
+"""Importance is scaled to become the probability of keeping a token's elements. Before that, this share of the text's largest
+importance is added to that of each token, so that all tokens of importance 0 get the same probability above 0."""
 
 
 def controlled_soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:

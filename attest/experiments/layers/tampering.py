@@ -140,7 +140,7 @@ Sinks = Mapping[str, Tensor]
 """By layer, the attention sinks of each head, bool ``(B, N, T)``: True at tokens that get much attention whatever the text
 says, and that keep their weight when attention is changed. Empty if no sinks are spared."""
 Tampering = Callable[[Sequence[str]], list[Intervention]]
-"""A function from the names of layers to the interventions that change the attention in these layers."""
+"""A function that takes the names of some layers, and returns the interventions that change the attention in these layers."""
 Tamper = Callable[[Sinks, LayerObservation, Tensor, Tensor], Tampering]
 """A function that prepares a random change of attention. It takes the sinks whose weights stay, an observation of R rows, the
 index of each row in the batch, and a random key for each row, int64 ``(R,)`` each; it returns a ``Tampering``."""

@@ -21,7 +21,7 @@ from attest.models.traits import traits_of
 from attest.models.variants import attends_within
 
 RANDOM = "random"
-"""The name of the explanation of random numbers, a baseline with which other explanations are compared."""
+"""The name of an explanation that consists of random numbers; every other explanation is compared with it."""
 
 BASES = ("attention", "rollout", "cross-attention")
 """The names of the explanations with which all others are compared: the attention that pools the tokens or, in networks
@@ -154,7 +154,7 @@ REFUSED = {
         "your own numbers as explanations."
     )
 }
-"""Explanations that users may ask for but that would be wrong: the error message, by the name of the explanation."""
+"""Explanations that users may ask for by name, but that would be wrong. The value is the error message that says why."""
 
 
 def reading_of(name: str, observation: Observation) -> Reading:

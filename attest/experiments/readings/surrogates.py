@@ -17,7 +17,7 @@ from attest.experiments.erasure.operators import mask_tokens
 from attest.models.observation import Observation
 
 SAMPLES = 256
-"""The number of variants of a text, with tokens masked at random, that the model reads for one explanation."""
+"""How many variants of a text, each with other randomly masked tokens, the model reads to compute one explanation."""
 
 
 def kernel_shap(observation: Observation) -> Tensor:

@@ -47,7 +47,8 @@ class ConditionedClassifier(PoolsByAttention):
     """
 
     reads_questions = True
-    """The network reads a question beside each text, so each training text must have one."""
+    """Whether the network reads a question beside each text: yes, so it can only be trained on data with a question for each
+    text."""
 
     def __init__(
         self,

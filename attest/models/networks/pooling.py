@@ -15,7 +15,8 @@ class PoolsByAttention(nn.Module):
     """A base class for networks that pool hidden states by attention, with the methods that they share."""
 
     pools_by_attention = True
-    """Whether the weights that ``project`` returns are learned attention over the tokens, which experiments can then test."""
+    """Whether the network pools its tokens by learned attention (the weights that ``project`` returns), which experiments can
+    then test: yes."""
     attention: PooledAttention
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:

@@ -135,7 +135,8 @@ class Adapter:
         self.base = str(self.settings.base_model_name_or_path or "")
         """The folder or Hub id of the base model, to which the adapter is applied."""
         self.decides = TASKS.get(str(self.settings.task_type or ""))
-        """What the adapted model decides about, one of the values of ``TASKS``; None if the adapter does not say."""
+        """What the adapted model decides about: ``texts``, ``tokens`` or ``next``, as in ``TASKS``; None if the adapter's
+        settings do not say it."""
         _require_in_layers(name, self.settings)
         kind = _kind(self.settings)
         if kind not in IN_LAYERS:

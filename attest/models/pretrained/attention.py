@@ -16,7 +16,7 @@ from transformers.masking_utils import eager_mask
 from attest.core.errors import AttestError
 
 PACKED = ("cu_seq_lens_q", "cu_seq_lens_k", "cu_seqlens")
-"""The names of arguments that a forward pass has only if its rows contain several texts one after the other; such a pass is
+"""Arguments that a forward pass has only if each row of a batch contains several texts, one after the other. Such a pass is
 refused."""
 NAME = "attest"
 """The name under which Attest's attention function is registered in transformers, once for all models."""

@@ -15,8 +15,8 @@ from attest.core.errors import AttestError
 from attest.core.rounding import rounding
 
 FAR = 1000.0
-"""A score that is further than this below the largest of its row belongs to a masked token: its weight is 0 in any
-precision."""
+"""Scores that are further below the largest score of their row than this belong to masked tokens: their softmax weight is 0 in
+any floating-point precision."""
 Eager = Callable[..., tuple[Tensor, Tensor]]
 """A model's own attention function that computes weights explicitly; it returns outputs ``(B, T, N, D)`` and weights ``(B, N,
 T, T)``."""

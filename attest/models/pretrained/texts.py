@@ -103,8 +103,8 @@ def taking_words(tokenizer: Any) -> Iterator[None]:
 
 
 MARKS = re.compile("[ĠĊĉč]")
-"""Matches the characters by which a byte-level tokenizer writes a space, two kinds of line end and a tab; they tell where
-words begin."""
+"""Matches the characters by which a byte-level tokenizer writes a space (``Ġ``), two kinds of line end and a tab. A word
+begins after them."""
 
 
 def shown_tokens(tokenizer: Any, ids: Iterable[int]) -> list[str]:
@@ -173,8 +173,8 @@ class Encoder:
         taken = "token_type_ids" in inspect.signature(model.forward).parameters
         told = tokenizer("a", "a").get("token_type_ids") if taken else None
         self.typed = told is not None and max(told) > 0
-        """Whether texts are encoded with ``token_type_ids``: the tokenizer distinguishes types of tokens, and the model takes
-        them."""
+        """Whether texts are encoded with ``token_type_ids``. They are, if the tokenizer gives the two texts of a pair
+        different types, and if the model's forward pass takes them."""
         self.cut = 0
         self.options: dict[str, Any] = {}
         """Further keyword arguments, by name, that the tokenizer gets whenever it encodes a text."""

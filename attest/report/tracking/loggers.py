@@ -25,7 +25,7 @@ from attest.runs.folder import RunFolder
 from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS, RunIdentity
 
 UNSET = "."
-"""The value of a logger's ``save_dir`` if the user has set no folder."""
+"""The default of a logger's ``save_dir`` (the current folder), by which it is known that the user has set no folder."""
 
 
 def point_loggers(

@@ -21,7 +21,8 @@ BLOCK, HEAD = 32768, struct.Struct("<IHB")
 """The format of the file: the size of a block in bytes, and the structure of the header before each chunk (checksum, length,
 kind). The file itself begins with as many bytes as such a header has."""
 WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
-"""The kinds of chunks: a whole record, or its first, a middle or its last part."""
+"""The number in a chunk's header that says which part of a record the chunk holds: all of it, the first part, a middle part,
+or the last part."""
 
 
 def records(path: Path) -> Iterator[Record]:
