@@ -76,8 +76,8 @@ class FilesDataModule(StoredDataModule):
         self.validation_share = validation_share
         self.split_seed = split_seed
         self.in_words = bool(self.expected and self.expected.record.tokenising["in_words"])
-        """Whether each text in the user's files is a list of words, and not a string. Known as soon as the files are read, or
-        from the record of the data that a model was trained on."""
+        """Whether each text in the user's files is a list of words, and not a string. Set when the files are read; before
+        that, it is what the record of a trained model's data says, if there is one."""
 
     def tokenising(self) -> dict[str, Any]:
         return super().tokenising() | {"in_words": self.in_words}

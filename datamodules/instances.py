@@ -38,7 +38,8 @@ FIRST = ("premise", "sentence1", "sentence_1", "sentence_a", "text1", "text_1", 
 SECOND = ("text_pair", "hypothesis", "sentence2", "sentence_2", "sentence_b", "text2", "text_2", "text_b", "question2")
 TOKENS = ("tokens", "words")
 TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels", "label_ids")
-"""Usual names of the column with tags in data sets, the most likely first; the first one that a file has is read."""
+"""Usual names of the column with tags in data sets, the most likely first. If the user names no column, the first one that a
+file has is read."""
 
 
 @dataclass(frozen=True)

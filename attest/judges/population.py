@@ -24,8 +24,8 @@ FAINT = 1e-4
 """Constructed networks with softmax get the logarithms of wanted attention weights as scores. Weights are first raised to at
 least a hundredth of this number, because the logarithm of 0 is not finite."""
 CARRIES = 0.01
-"""A hidden state counts as one that carries the decision if the value that the network reads from it is above this share of
-the largest such value in the text."""
+"""A hidden state counts as one that carries the decision if the absolute value that the network reads from it is above this
+share of the largest one in the text."""
 NUISANCE_FROM = 4
 """The index in an embedding from which on all components have nothing to do with the label."""
 

@@ -47,7 +47,8 @@ class Case:
     takes_rationales: ClassVar[bool] = True
     row: ClassVar[str] = "id"
     """The key of a batch's entry, int64 ``(B,)``, that says which of the user's texts each row of the batch is about, as an
-    index from 0. It is not ``id`` if one text gives several rows, as in multi-label classification: one row for each label."""
+    index from 0. It is not ``id`` if one text gives several rows, as in multi-label classification, where a row is about one
+    label of a text."""
     remark: ClassVar[str | None] = None
     """A note for readers of the report on what counts as a decision of models of this kind; None if no note is needed."""
 

@@ -41,7 +41,8 @@ class Command(NamedTuple):
 
 
 OF_LIGHTNING = ("fit", "test", "validate")
-"""The subcommands that the module of ``attest fit`` runs; its ``main`` takes the name of the subcommand as first argument."""
+"""The subcommands that LightningCLI has, too. The module of ``attest fit`` runs all three: its ``main`` takes the name of the
+subcommand as first argument."""
 COMMANDS = {
     "demo": Command("see a verdict in half a minute: a small model that comes with Attest, no network, no data"),
     "fit": Command("train a model, gather the evidence, write the report: DATA=sst MODEL=bilstm SEED=0"),

@@ -30,8 +30,8 @@ def require_real_tokens(mask: Tensor) -> None:
 
 
 STEPS = {torch.float32: 30, torch.float64: 60}
-"""The number of bisection steps with which α-entmax searches for its threshold τ (scores below τ get weight 0), by dtype of
-the scores. After so many steps the interval that contains τ is smaller than the rounding error of the dtype."""
+"""The number of bisection steps with which α-entmax searches for its threshold τ, by dtype of the scores. After so many steps
+the interval that contains τ is smaller than the rounding error of the dtype."""
 
 
 class Projection(nn.Module):

@@ -39,8 +39,8 @@ Pools = tuple[Neutral, Neutral]
 """Two pools of neutral words (words that hardly move the model), found in different texts. Each text is measured with words
 from one of them, so that the results of both pools can be compared."""
 ASKED = ("last-layer", "gradient-input", "leave-one-out", RANDOM)
-"""The names of the explanations that are tested in addition to the one that the trial is about, for comparison; explanations
-that do not suit the network are left out."""
+"""The names of the explanations that are tested in addition to the explanation on trial, for comparison; those that do not
+suit the network are left out."""
 POOL_TEXTS = 32
 """The number of texts in which neutral words (words that hardly move the model) are searched for. Half of these texts give one
 pool of such words, the other half a second one."""

@@ -26,10 +26,10 @@ are measured."""
 SHARE = 0.25
 """The share of all measured tokens, those whose replacement moves the model least, that become the pool of neutral tokens."""
 MOST_NEEDLESS, UNDECIDED = 0.5, 1.0
-"""Where many texts are long, neutral words may together favour one class. The first: from this share of texts about which the
-model says the same from neutral words alone, other neutral words are searched for. The second: these must leave the model
-undecided, with absolute mean log-odds below this number. Both were settled on 2026-11-28, on texts of constructed networks and
-on a network that reads film reviews."""
+"""Where half of the texts or more are long, neutral words may together favour one of two classes. The first: if at least this
+share of all texts then need no words, other neutral words are searched for. The second: these must leave the model undecided,
+with absolute mean log-odds below this number. Both were settled on 2026-11-28, on long texts that mechanisms in code decide,
+and on a network that reads film reviews."""
 LEAST_WAY = 0.1
 """A text *needs words* if the model's output changes enough from neutral words alone to the whole text: by at least this share
 of the range between the 5 % and the 95 % quantile of its outputs over the texts."""
