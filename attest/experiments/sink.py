@@ -75,7 +75,7 @@ def tokens_that_are_sinks(observation: Observation) -> Tensor:
 
 LEFT_OUT = "over all tokens but sinks of a tenth of the heads"
 SPARED = "while the sinks of each head keep their weight"
-"""For descriptions of columns, the phrase for: attention is changed, but not at the sinks of a head."""
+"""A phrase for the descriptions of columns. It says that attention is changed everywhere but at the sinks of each head."""
 BEFORE = "(before 0.3.0: the first token)"
 """For descriptions of columns, a remark: versions before 0.3.0 did not measure which tokens are sinks, and took the first
 token."""

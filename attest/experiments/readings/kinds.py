@@ -24,8 +24,8 @@ RANDOM = "random"
 """The name of an explanation that consists of random numbers; every other explanation is compared with it."""
 
 BASES = ("attention", "rollout", "cross-attention")
-"""The names of the explanations with which all others are compared: the attention that pools the tokens or, in networks
-without it, what replaces it."""
+"""The names of the explanations with which all others are compared; the first one that suits the network counts: the attention
+that pools its tokens, attention rollout, or the cross-attention of an encoder-decoder."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ READINGS: dict[str, Reading] = {
         Reading(RANDOM, "Random", random_reading),
     )
 }
-"""All explanations that Attest can compute, by name, in the order in which reports list them."""
+"""All explanations (readings) that Attest can compute, by name, in the order in which reports list them."""
 
 
 REFUSED = {
