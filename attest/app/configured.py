@@ -94,7 +94,8 @@ class Parser(LightningArgumentParser):
 
 
 BATCHES = ("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval")
-"""The Trainer options that limit batches, either as a number of batches (int) or as a share of all batches (float)."""
+"""The Trainer options that count batches: an int is a number of batches, a float a share of all batches. They are checked
+together, because 1 and 1.0 mean different things there."""
 
 
 def write_whole_numbers(settings: Any, typed: Mapping[str, Any] | None = None) -> None:

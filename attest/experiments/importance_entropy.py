@@ -21,7 +21,8 @@ from attest.models.observation import Observation, observe
 from attest.models.traits import traits_of
 
 ACTIVATIONS = 24
-"""To estimate memory: how many tensors of the size of the hidden states are kept from a forward pass for its backward pass."""
+"""To estimate memory: how many tensors of the size of the hidden states the whole network keeps from a forward pass for its
+backward pass."""
 
 
 def importance_entropy(

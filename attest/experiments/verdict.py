@@ -32,8 +32,9 @@ WHILE_READING = {YES: (0.8, 1.0), IN_PART: (0.4, 0.95), NO: (0.0, 0.5)}
 """For each answer, the range in which the whole confidence interval of the share (of texts in which the explanation is right)
 must lie, so that reading may stop with this answer before all texts are read."""
 AT_THE_END = {YES: (0.75, 1.0), IN_PART: (0.35, 0.97), NO: (0.0, 0.6)}
-"""For each answer, the range in which the whole confidence interval of the share (of texts in which the explanation is right)
-must lie, when no more texts can be read; else the answer is *cannot tell*."""
+"""For each answer, a range of shares of texts in which the explanation is right. The share itself says which answer it may be
+(``guess_of``). When no more texts can be read, this answer is given if the whole confidence interval of the share lies in its
+range, else *cannot tell*."""
 DISAGREE = 0.01
 """A p-value (Fisher's exact test). Half of the texts are measured with each of two pools of neutral words; below this p-value,
 the shares of right explanations in the two halves count as different. Fixed on 2026-11-27; since 2026-11-28 an answer is still

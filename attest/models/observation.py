@@ -102,7 +102,8 @@ class Observation:
     """float ``(B, T)``: the attention scores, from which a projection such as softmax computes ``weights``; part of the
     autograd graph."""
     weights: Tensor
-    """float ``(B, T)``: the attention weights, in [0, 1], 0 at padding, in the autograd graph; rows sum to 1."""
+    """float ``(B, T)``: the attention weights of the tokens of each text (pooled attention: one weight for each token), in [0,
+    1], 0 at padding, in the autograd graph; rows sum to 1."""
     logits: Tensor
     """float ``(B, C)``: the logits of the prediction, as part of the autograd graph; C is 1 for a single sigmoid and for a
     predicted number."""

@@ -31,8 +31,8 @@ class Line(NamedTuple):
 
     name: str
     right: Placed | None
-    """The share of texts in which attention points at the words that decide, among the texts that have such words; None if the
-    run of a seed has no verdict."""
+    """The share of texts, with its interval, in which attention points at the words that decide, among the texts that have
+    such words; None if a run of this setting has no verdict."""
     random: Placed | None
     """The same share for a random order of the words in place of attention; None if the run of a seed has none."""
     accuracy: Placed | None

@@ -15,7 +15,8 @@ from attest.core.memory import by_rows, sort_rows
 
 
 class KendallTau(NamedTuple):
-    """The results of ``kendall_tau_b``, float64 ``(B,)``; NaN for one token, for constant scores or for NaN scores."""
+    """The results of ``kendall_tau_b``, float64 ``(B,)``; NaN for one token or NaN scores, and for constant scores, where
+    ``tau_a`` alone is 0."""
 
     tau: Tensor
     """float64 ``(B,)``: Kendall's tau-b, in [-1, 1]."""

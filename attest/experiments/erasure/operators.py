@@ -68,9 +68,10 @@ class Background:
 
 
 Operator = Callable[..., Tensor]
-"""A way to erase tokens: a function from an observation and the tokens to keep in each of V variants of a text, bool
-``(B, V, T)``, to the probability of the predicted class that is left, ``(B, V)``, as in ``Observation.left_of_prediction``. A
-way that draws at random also takes the number of the draw of each variant, ``draw``, int64 ``(V,)``."""
+"""A way to erase tokens. It is a function from an observation and the tokens to keep in each of V variants of a text, bool
+``(B, V, T)``. It returns the probability, in [0, 1], that the model gives to its original decision when it reads the variant,
+``(B, V)``; for a predicted number, minus the distance from the original one. A way that draws at random also takes the number
+of the draw of each variant, ``draw``, int64 ``(V,)``."""
 UNKNOWN = 1
 """The token id of every unknown word in Attest's vocabularies; it replaces erased tokens if the network names no mask
 token."""

@@ -148,8 +148,8 @@ MAPS = 6
 """To estimate memory: how many times the bytes of an attention map (all weights of a pass) are in use at once: the map, its
 changed copy, scores, and the int64 numbers that shuffle, which take twice the bytes of float32."""
 COPIES_OF_ROW = 16
-"""To estimate memory: if only the last row of attention is computed again, how many numbers exist at once for each of its
-weights. They are the keys and values of all tokens, in one layer at a time."""
+"""To estimate memory: if only the last row of attention is computed again, how many numbers exist at once for each weight of
+this row. They are the keys and values of all tokens, in one layer at a time."""
 
 
 class Outcomes(NamedTuple):

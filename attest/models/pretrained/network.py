@@ -104,8 +104,9 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         self.masked, self.typed, self._squashed = masked, typed, squashed
         self.model, self.padding = model, padding
         self.choices: Choices | None = None
-        """For a multiple-choice model: the logits of all choices of each text, once they are computed. None before that, and
-        for all other models."""
+        """For a multiple-choice model: the logits of all choices of all texts, computed once before the experiments. An
+        experiment changes one choice of a text, and the logits of its other choices are read from here. None for all other
+        models."""
         self.calls = nn.ModuleList()
         self.current = self._forward_pass()
         """The state of the current forward pass, such as which tokens are real and how many attention computations there were
