@@ -22,8 +22,8 @@ to the probability, ``(N,)``, of the class that the model predicts for the whole
 minus the distance to its prediction for the whole text."""
 TWO, FEW, MORE = 2, 4, 12
 """How often the model reads a set of words, each time with other random neutral words in the place of all other words. It
-reads 2 times first, 4 times in all to measure the set, and 12 times more if the result is above the bound from which the set
-counts as deciding, or close below it."""
+reads 2 times first, and stops if the set could no longer come close to the bound from which it counts as deciding. Else it
+reads 4 times in all, and 12 times more if the result is above the bound or close below it."""
 OPEN = 0.15
 """How close below the bound of ``DECIDES`` a set of words must be to be read ``MORE`` times more: by less than this share of
 the change in the model's output from no words of the text to all its words."""

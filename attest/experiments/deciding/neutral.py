@@ -32,7 +32,8 @@ with absolute mean log-odds below this number. Both were settled on 2026-11-28, 
 and on a network that reads film reviews."""
 LEAST_WAY = 0.1
 """A text *needs words* if the model's output changes enough from neutral words alone to the whole text: by at least this share
-of the range between the 5 % and the 95 % quantile of its outputs over the texts."""
+of the range between the 5 % and the 95 % quantile of its outputs over the texts. In other texts no words decide, so they do
+not count for the verdict."""
 
 SINK, FEWEST_TEXTS = 0.5, 10
 """A token that hardly moves the model is a *sink* if the explanation ranks it first in at least this share of the texts. The

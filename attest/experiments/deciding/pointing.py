@@ -24,10 +24,11 @@ MATTERS = 0.2
 text. In long texts a share of 0.4 / n is enough if that is less, where n is the number of words in the smallest deciding
 set."""
 MOST = 0.75
-"""An explanation can only be right about a text if at least this share of its first words matter."""
+"""To be right about a text, an explanation must among other conditions pass this one: of the words that it ranks first, so
+many that they decide together, at least this share matter. If not, it counts as wrong."""
 EXCHANGES = 6
-"""A word may also matter because it can replace a word of the smallest deciding set. This is tried for so many words of this
-set at most."""
+"""A word may also matter because it can replace a word of the smallest deciding set. This is tried for at most this many words
+of the set."""
 WAYS = ("alone", "beside", "without")
 """The three ways to test whether a word moves the model: the word ``alone`` among neutral words, the word ``beside`` the
 smallest deciding set, and the text ``without`` the word."""

@@ -114,8 +114,9 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         self._untouched = False
         self._explore()
         self.decides_by = self._where_it_decides()
-        """The token whose last hidden state the prediction is computed from: ``first``, ``last``, or ``all`` for several
-        tokens; in an encoder-decoder ``step``, a step of the decoder."""
+        """From which last hidden states the model computes its prediction: ``first`` or ``last``, that of the first or of the
+        last token; ``all``, those of several tokens, as in a mean over all. In an encoder-decoder it is ``step``: that of the
+        decoder step which decides the class."""
 
     def _forward_pass(self) -> ForwardPass:
         return ForwardPass(self.model, self.calls)
