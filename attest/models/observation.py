@@ -133,6 +133,11 @@ class Observation:
     as ``token_type_ids``, or ``(B,)``, one for each text."""
 
     @property
+    def module(self) -> nn.Module:
+        """Return the network, which is an ``nn.Module`` with the four steps, as the ``nn.Module`` that it is."""
+        return cast(nn.Module, self.network)
+
+    @property
     def texts(self) -> Inputs:
         """Return the texts as the network reads them."""
         return Inputs(self.tokens, self.mask, self.beside)

@@ -177,7 +177,7 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
         part and of all parts between it and the output are random. NaN where the attention is constant.
     """
     mask, anew = observation.mask, {}
-    for name, network in _made_from(cast(nn.Module, observation.network), seed):
+    for name, network in _made_from(observation.module, seed):
         anew[name] = network.project(network.score(observation.texts.read_by(network.encode), mask), mask)
     taus = tau_b(observation.attention, torch.stack(list(anew.values()), dim=1), mask)
     return dict(zip(anew, taus.unbind(dim=1), strict=True))

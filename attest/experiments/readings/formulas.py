@@ -8,7 +8,6 @@ Legend: B batch, N heads, T tokens, E embedding, H hidden, C classes.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import cast
 
 import numpy as np
 import torch
@@ -185,7 +184,7 @@ def relevance_propagation(observation: Observation) -> Tensor:
     without them. NaN for texts on which the linearised network gives another prediction than the network.
     """
     embedded = observation.embedded.detach().requires_grad_()
-    network = cast(nn.Module, observation.network)
+    network = observation.module
     norms = [part for part in network.modules() if isinstance(part, nn.LayerNorm)]
     scales = [part for part in network.modules() if is_rms_norm(part)]
     constant = Intervention("weights", lambda weights, mask: weights.detach())

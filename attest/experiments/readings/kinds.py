@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -74,16 +73,16 @@ def _has_one_map(observation: Observation) -> bool:
 
 def _zeroes_values(observation: Observation) -> bool:
     within = attends_within(observation.network)
-    return not within or (_has_one_map(observation) and bool(blocks_in(cast(nn.Module, observation.network))))
+    return not within or (_has_one_map(observation) and bool(blocks_in(observation.module)))
 
 
 def _shows_values(observation: Observation) -> bool:
     shown = _has_one_map(observation) and traits_of(observation.network).shows_outputs
-    return shown and len(values.readers_of(observation)) == len(attending(cast(nn.Module, observation.network)))
+    return shown and len(values.readers_of(observation)) == len(attending(observation.module))
 
 
 def _has_layer_norms(observation: Observation) -> bool:
-    parts = cast(nn.Module, observation.network).modules()
+    parts = observation.module.modules()
     return _rolls_out(observation) and any(isinstance(part, nn.LayerNorm) or formulas.is_rms_norm(part) for part in parts)
 
 

@@ -9,7 +9,7 @@ H hidden.
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -34,7 +34,7 @@ def value_zeroing(observation: Observation) -> Tensor:
     In each layer, a matrix of cosine distances replaces attention; its rows are scaled to sum 1. Each layer gets its unchanged
     input. The distances already include the effect of the residual connection, so no residual term is added.
     """
-    network = cast(nn.Module, observation.network)
+    network = observation.module
     with entering(blocks_in(network)) as inputs:
         observation.texts.read_by(network)
     turned = (_turned_by_each(observation, place, *each) for place, each in enumerate(inputs.items()))
@@ -51,7 +51,7 @@ def _multiplied(observation: Observation, matrices: list[Tensor]) -> Tensor:
 
 def _turned_by_each(observation: Observation, place: int, layer: str, hidden: Tensor) -> Tensor:
     """Return the cosine distance that zeroing a value causes in each output, ``(B, T, V)``, scaled to rows of sum 1."""
-    network, mask = cast(nn.Module, observation.network), observation.mask
+    network, mask = observation.module, observation.mask
     size, through = mask.shape[-1], offers_of(network).through
 
     def outputs(rows: Tensor) -> Tensor:
@@ -102,7 +102,7 @@ def alti(observation: Observation) -> Tensor:
     :math:`\lVert y_i \rVert_1 - \lVert y_i - T_{ij} \rVert_1`, at least 0; rows are scaled to sum 1. The layers' matrices are
     multiplied without a further residual term, because they contain the residual connection.
     """
-    network = cast(nn.Module, observation.network)
+    network = observation.module
     with entering(blocks_in(network)) as inputs:
         observation.texts.read_by(network)
     matrices = []
@@ -141,7 +141,7 @@ def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
 
     The value is None if the sum reaches the end of the layer without a layer norm. A layer with neither case is left out.
     """
-    network = cast(nn.Module, observation.network)
+    network = observation.module
     readers, blocks = readers_of(observation), blocks_in(network)
     seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
 
@@ -176,7 +176,7 @@ def _norms_after(observation: Observation) -> dict[str, nn.LayerNorm | None]:
 
 def adds_up(observation: Observation) -> bool:
     """Return whether every layer is known to add the outputs of its heads to its input."""
-    return len(_norms_after(observation)) == len(attending(cast(nn.Module, observation.network)))
+    return len(_norms_after(observation)) == len(attending(observation.module))
 
 
 InLayer = Callable[..., Tensor]
@@ -233,7 +233,7 @@ def readers_of(observation: Observation) -> dict[str, nn.Module]:
 
     A layer without such a module, or with heads whose outputs are not weights times values, is left out.
     """
-    network, first = cast(nn.Module, observation.network), observation.texts.rows(slice(1))
+    network, first = observation.module, observation.texts.rows(slice(1))
     readers: dict[str, nn.Module] = {}
 
     def compare(module: nn.Module, inputs: tuple[Any, ...], _output: Any) -> None:
