@@ -17,7 +17,8 @@ from attest.callbacks.instances import AttentionMaps, Instances, TaggedInstances
 from attest.core.errors import AttestError
 from attest.core.kinds import TAGS
 from attest.experiments.registry import askable
-from attest.models.traits import traits_of
+from attest.models.traits import network_in, traits_of
+from attest.runs.capabilities import learned_by
 from attest.runs.experiment_settings import is_own_class
 
 Named = Mapping[str, type[Evidence]]
@@ -66,7 +67,8 @@ def callback_of(name: str, settings: Mapping[str, Any], model: LightningModule) 
     """
     if is_own_class(settings):
         own = instantiate_class((), dict(settings))
-        if (said := getattr(own, "id", None)) != name:
+        said = own.id if isinstance(own, Evidence) else None
+        if said != name:
             raise AttestError(
                 f"experiments.{name} is {type(own).__name__}, whose id is {said}; expected a callback for an experiment with "
                 f"this id. Call it {name} in its class, or name it experiments.{said or name}."
@@ -82,8 +84,8 @@ def callback_of(name: str, settings: Mapping[str, Any], model: LightningModule) 
 
 
 def _maker(name: str, model: LightningModule) -> Callable[..., Evidence]:
-    tags = getattr(model, "predicts", None) == TAGS.label
-    pools = traits_of(getattr(model, "network", None)).pools_by_attention and not tags
+    tags = learned_by(model) == TAGS.label
+    pools = traits_of(network_in(model)).pools_by_attention and not tags
     named = {**INSIDE, **OF_TAGS} if tags else POOLED if pools else {**POOLED, **INSIDE}
     if name in named:
         return named[name]

@@ -16,6 +16,7 @@ from attest.callbacks.progress import show_running
 from attest.callbacks.running import GIVE_IDS, EvaluatedSplit, RunningBatch, all_gather
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
+from attest.core.labels import names_said_by
 from attest.core.measures import summarise
 from attest.core.memory import longest_quadratic
 from attest.datamodules.encoded import EncodedDocuments
@@ -159,7 +160,7 @@ class Evidence(Callback):
             return
         train, seed = _training_texts_of(trainer), seed_of(trainer)
         parts: list[Observation | LayerObservation] = [observation, observation]
-        if isinstance(train, EncodedDocuments):
+        if train is not None:
             ids = torch.tensor(train.ids)
             rows = [torch.isin(ids, each).nonzero().squeeze(-1).tolist() for each in texts_for_pools(ids, seed)]
             parts = [self._observed(trainer.lightning_module, train.__getitems__(each)) for each in rows]
@@ -179,9 +180,9 @@ class Evidence(Callback):
         return first
 
     def _read_training_tokens(self, trainer: Trainer, observation: Observation | LayerObservation) -> None:
-        flat = getattr(_training_texts_of(trainer), "flat", None)
-        if self.engine.background is None and flat is not None and observation.tokens.ndim == 2:
-            self.engine.background = Background(*flat).to(observation.tokens.device)
+        train = _training_texts_of(trainer)
+        if self.engine.background is None and train is not None and observation.tokens.ndim == 2:
+            self.engine.background = Background(*train.flat).to(observation.tokens.device)
 
     def labels(self, observation: Any) -> Tensor:
         """Return the true labels of B texts, int64 ``(B,)``, or the true tags of their T tokens, ``(B, T)``."""
@@ -383,12 +384,13 @@ def seed_of(trainer: Trainer) -> int:
 
 def datamodule_of(trainer: Trainer) -> Any:
     """Return the DataModule of a trainer; None if it has none."""
-    return getattr(trainer, "datamodule", None)
+    return trainer.datamodule  # type: ignore[attr-defined]  # Lightning sets it outside the class
 
 
-def _training_texts_of(trainer: Trainer) -> Any:
-    """Return what the DataModule of a trainer calls ``train``; None if there is none."""
-    return getattr(datamodule_of(trainer), "train", None)
+def _training_texts_of(trainer: Trainer) -> EncodedDocuments | None:
+    """Return the training texts of the DataModule of a trainer; None if there is none, or if it is none of Attest's."""
+    train = getattr(datamodule_of(trainer), "train", None)
+    return train if isinstance(train, EncodedDocuments) else None
 
 
 def rationale_of(observation: Any, batch: Batch) -> Tensor | None:
@@ -399,7 +401,7 @@ def rationale_of(observation: Any, batch: Batch) -> Tensor | None:
 
 def class_names(trainer: Trainer, count: int) -> list[str]:
     """Return the class names from the DataModule or LightningModule; without names, the class numbers."""
-    offered = (getattr(each, "label_names", None) for each in (datamodule_of(trainer), trainer.lightning_module))
+    offered = map(names_said_by, (datamodule_of(trainer), trainer.lightning_module))
     return [str(name) for name in next((names for names in offered if names is not None), range(count))]
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
+from attest.lightning_modules.optimisation import scales_gradients
 from attest.lightning_modules.text_module import require_finite
 
 NUMBERS_AT_ONCE = 100
@@ -36,7 +37,7 @@ class FiniteLoss(Callback):
         self._keep(loss.detach(), "training")
 
     def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Optimizer) -> None:
-        if getattr(trainer.precision_plugin, "scaler", None) is not None:
+        if scales_gradients(trainer):
             return  # with scaled losses an infinite gradient is usual, and its step is left out
         gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         self._keep(get_total_norm(gradients), "gradient of the training")

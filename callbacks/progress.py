@@ -15,6 +15,7 @@ from torch import Tensor
 
 from attest.callbacks.running import all_gather, share_of_rank
 from attest.core.measures.numbers import duration
+from attest.datamodules.batching import BatchLoader
 
 
 class Curves(Callback):
@@ -173,9 +174,9 @@ class FirstBatches(Callback):
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
         self._tokens += int(batch["mask"].sum()) if isinstance(batch, dict) and "mask" in batch else 0
-        sizes = getattr(getattr(trainer.test_dataloaders, "dataset", None), "sizes", None)
-        if self._tokens and sizes is not None and self._due(trainer):
-            times = float(sizes.sum()) / trainer.world_size / self._tokens - 1
+        loader = trainer.test_dataloaders
+        if self._tokens and isinstance(loader, BatchLoader) and self._due(trainer):
+            times = float(loader.dataset.sizes.sum()) / trainer.world_size / self._tokens - 1
             self._say("Evidence goes on for at least", times, ", which have the shortest texts")
 
     def _due(self, trainer: Trainer) -> bool:

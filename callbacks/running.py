@@ -150,7 +150,7 @@ class RunningBatch:
             if found is None:
                 with torch.inference_mode(False), torch.no_grad():  # tensors of inference mode cannot have gradients
                     found = getattr(pl_module if hasattr(pl_module, method) else self.of_transformers, method)(self._batch)
-            if not getattr(found, "ids_given", True):
+            if isinstance(found, Observation | LayerObservation) and not found.ids_given:
                 assert self.split is not None
                 found = replace(found, ids=self.split.rows_of_batch(self._index, len(found.mask)).to(found.mask.device))
             if isinstance(found, Observation | LayerObservation) and (labels := self._labels(found)) is not None:

@@ -102,6 +102,8 @@ class BatchLoader(DataLoader):
         batches_of_all_ranks: the number of batches in an epoch over all ranks; None for the number of this rank.
     """
 
+    dataset: EncodedDocuments
+
     def __init__(
         self,
         dataset: EncodedDocuments,

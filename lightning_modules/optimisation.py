@@ -91,7 +91,12 @@ def clips_scaled_gradients(module: LightningModule) -> bool:
         trainer = module.trainer
     except RuntimeError:  # it has none
         return False
-    return trainer.precision == "16-mixed" and bool(trainer.gradient_clip_val)
+    return scales_gradients(trainer) and bool(trainer.gradient_clip_val)
+
+
+def scales_gradients(trainer: Trainer) -> bool:
+    """Return whether a Trainer scales losses, and so gradients, as it does in mixed precision with float16."""
+    return trainer.precision == "16-mixed"
 
 
 def training_steps(trainer: Trainer) -> float:

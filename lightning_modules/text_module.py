@@ -163,7 +163,7 @@ class TextModule(LightningModule):
         """Return the token ids for a training step; random tokens are masked if ``masking`` is set."""
         if self.masking is None:
             return batch["token_ids"]
-        seed = getattr(getattr(self.trainer, "datamodule", None), "seed", 0)
+        seed = getattr(self.trainer.datamodule, "seed", 0)  # type: ignore[attr-defined]  # Lightning sets it outside the class
         masked = masked_uniformly(batch["token_ids"], batch["id"], seed, self.current_epoch)
         return torch.where(batch["mask"], masked, batch["token_ids"])  # a question beside the text stays
 

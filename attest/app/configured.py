@@ -32,7 +32,7 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.experiments.registry import EXPERIMENTS
 from attest.lightning_modules.guided import FixedAttention
-from attest.models.traits import traits_of
+from attest.models.traits import network_in, traits_of
 from attest.report.tracking.loggers import (
     ContinuedLog,
     EpochAxes,
@@ -43,7 +43,7 @@ from attest.report.tracking.loggers import (
 )
 from attest.runs.asked import AskedRun, RunSettings, differing_keys, identity, run_path
 from attest.runs.belonging import keep_digests, outdated_tables, require_files
-from attest.runs.capabilities import declared
+from attest.runs.capabilities import declared, learned_by
 from attest.runs.choices import plain_help
 from attest.runs.experiment_settings import is_own_class
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, RunFolder, read_json, write_json, write_text
@@ -382,8 +382,8 @@ def require_same_task(model: LightningModule, data: LightningDataModule) -> None
     """Refuse a classifier for data with tags, and a tagger for data with labels."""
     if not isinstance(data, TextDataModule):  # somebody's own data, which tell nothing
         return
-    _require_questions_read(getattr(model, "network", None), data)
-    learns = getattr(model, "predicts", None)
+    _require_questions_read(network_in(model), data)
+    learns = learned_by(model)
     if learns is None or data.corpus.train.has(learns):
         return
     label, tag = "one label for each text", "one tag for each word"

@@ -136,6 +136,11 @@ def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
     return f"No label is 0. Labels are counted from 0, so {first} is {names[first]!r}; if you count from 1, subtract 1."
 
 
+def names_said_by(source: Any) -> Any:
+    """Return the ``label_names`` of what knows its classes: data, a DataModule, a LightningModule; None if it names none."""
+    return getattr(source, "label_names", None)
+
+
 def names_of(given: Any) -> tuple[str, ...]:
     """Return the names of classes as strings, in the order of the class numbers; an empty tuple for None."""
     if isinstance(given, str | bytes | Mapping | AbstractSet) or not isinstance(given, Iterable | None):

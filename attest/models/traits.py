@@ -6,6 +6,8 @@ Everybody's networks may leave out each of these attributes; ``traits_of`` is th
 from dataclasses import dataclass, fields
 from typing import Any
 
+from torch import nn
+
 
 @dataclass(frozen=True)
 class Traits:
@@ -42,6 +44,12 @@ class Traits:
     holds_a_model: bool = False
     goes_on: bool = False
     reads_beside: tuple[str, ...] = ()
+
+
+def network_in(model: Any) -> nn.Module | None:
+    """Return the ``network`` inside a LightningModule such as those of Attest; None if there is none."""
+    inner = getattr(model, "network", None)
+    return inner if isinstance(inner, nn.Module) else None
 
 
 def traits_of(network: Any) -> Traits:

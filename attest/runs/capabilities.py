@@ -28,6 +28,11 @@ def predicts(settings: Settings) -> str | None:
     return None if declared(model, "take_base", None) is not None else declared(model, "predicts", None)
 
 
+def learned_by(model: Any) -> str | None:
+    """Return what a LightningModule ``predicts``, ``label`` or ``tags``; None if it does not say."""
+    return getattr(model, "predicts", None)
+
+
 def declared(part: Settings, attribute: str, otherwise: Any = True) -> Any:
     """Return an attribute of the class named in settings; return ``otherwise`` if the class lacks this attribute."""
     return getattr(class_named(part["class_path"]), attribute, otherwise)

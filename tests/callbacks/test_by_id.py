@@ -4,15 +4,21 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from torch import nn
 
 from attest import callbacks
 from attest.callbacks import layers
 from attest.callbacks.by_id import callback_of
 from attest.core.attention import Sparsegen
 
-POOLS: Any = SimpleNamespace(network=SimpleNamespace(pools_by_attention=True), predicts="label")
-WITHIN: Any = SimpleNamespace(network=SimpleNamespace(pools_by_attention=False), predicts="label")
-TAGS: Any = SimpleNamespace(network=SimpleNamespace(pools_by_attention=False), predicts="tags")
+
+def module(pools: bool, predicts: str) -> Any:
+    network = nn.Module()
+    network.pools_by_attention = pools
+    return SimpleNamespace(network=network, predicts=predicts)
+
+
+POOLS, WITHIN, TAGS = module(True, "label"), module(False, "label"), module(False, "tags")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Training that meets a number that is none stops with the ids of the texts, before the weights take it in."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from pytorch_lightning import LightningDataModule, Trainer
@@ -89,6 +91,15 @@ def test_a_gradient_that_is_none_stops_training_where_the_loss_is_fine(monkeypat
     with refusal():
         trainer().fit(module, Toy())
     assert all(map(torch.equal, before, weights(module)))
+
+
+def test_a_scaled_gradient_may_be_infinite():
+    weight, callback = torch.nn.Parameter(torch.zeros(2)), FiniteLoss()
+    weight.grad, callback._ids = torch.full((2,), torch.inf), torch.tensor([3])
+    optimizer = torch.optim.SGD([weight])
+    callback.on_before_optimizer_step(SimpleNamespace(precision="16-mixed"), None, optimizer)
+    with pytest.raises(AttestError, match="gradient of the training loss is infinite on the texts with the ids 3;"):
+        callback.on_before_optimizer_step(SimpleNamespace(precision="bf16-mixed"), None, optimizer)
 
 
 def _sqrt_of_zero(module) -> torch.Tensor:

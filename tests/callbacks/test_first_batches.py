@@ -8,6 +8,7 @@ import torch
 
 from attest.callbacks import progress
 from attest.callbacks.progress import FirstBatches
+from attest.datamodules.batching import BatchLoader
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_nothing_is_said_of_what_is_quick_or_has_no_limit(clock, capsys, each, e
 
 def test_evidence_is_judged_by_tokens_of_all_processes(clock, capsys):
     texts = SimpleNamespace(sizes=np.array([10] * 20 + [100] * 4))
-    trainer = SimpleNamespace(test_dataloaders=SimpleNamespace(dataset=texts), world_size=2, progress_bar_callback=None)
+    trainer = SimpleNamespace(test_dataloaders=BatchLoader(texts, list), world_size=2, progress_bar_callback=None)
     callback = FirstBatches()
     callback.on_test_start(trainer, None)
     for batch in range(8):

@@ -67,7 +67,7 @@ def test_only_training_steps_are_masked():
 
 def test_a_question_beside_a_text_is_not_masked():
     module = Classifier(lambda words, outputs: PoolingClassifier(words, outputs, Average), vocab_size=50, masking="uniform")
-    module._trainer = SimpleNamespace(current_epoch=0)
+    module._trainer = SimpleNamespace(current_epoch=0, datamodule=None)
     mask = torch.arange(LENGTH) < 150
     batch = {"id": IDS[:8], "token_ids": TOKENS[:8], "mask": mask.expand(8, -1)}
     shown = module.training_tokens(batch)

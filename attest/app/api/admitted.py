@@ -14,9 +14,9 @@ from attest.app.api.given import Given
 from attest.app.api.long_texts import about_windows, in_windows
 from attest.app.api.pipelines import pipeline_in
 from attest.core.errors import AttestError
-from attest.core.labels import names_of
+from attest.core.labels import names_of, names_said_by
 from attest.models.contract import STEPS, require_steps
-from attest.models.traits import traits_of
+from attest.models.traits import network_in, traits_of
 
 if TYPE_CHECKING:
     from attest.models.pretrained.windows import WindowedNetwork
@@ -95,7 +95,7 @@ def admitted(model: Any, tokenizer: Any, read: Given, options: Options) -> tuple
     network = windowed or network
     case = case_of(network)
     read = case.read(read, encode, options.batch_size)
-    names = case.names(names_of(named or getattr(options.data, "label_names", None)))
+    names = case.names(names_of(named or names_said_by(options.data)))
     return Defendant(network, case, names, encode, words, tokenizer, adapted, windowed, pipeline), read
 
 
@@ -124,7 +124,7 @@ def _require_asked(model: Any, read: Given, options: Options) -> None:
 
 def network_of(model: Any) -> nn.Module:
     """Return the network whose attention is tested: the model itself, or the ``network`` inside a LightningModule."""
-    inner = foreign.network_in(model)
+    inner = network_in(model)
     network = model if inner is None or all(hasattr(model, step) for step in STEPS) else inner
     if not traits_of(network).pools_by_attention and not traits_of(network).attends_within:
         raise AttestError(

@@ -12,6 +12,7 @@ from attest.core.attention.interventions import unwrapped
 from attest.core.errors import AttestError, needing_transformers
 from attest.core.kinds import CHOICE, NUMBER, SPANS, TAGS
 from attest.models.contract import STEPS
+from attest.models.traits import network_in
 
 if TYPE_CHECKING:
     from attest.models.pretrained.network import PretrainedNetwork
@@ -62,12 +63,6 @@ def is_of_transformers(model: Any) -> bool:
     """Return whether a model is an instance of ``PreTrainedModel`` of the library transformers."""
     library = sys.modules.get("transformers")
     return library is not None and isinstance(model, library.PreTrainedModel)
-
-
-def network_in(model: Any) -> nn.Module | None:
-    """Return the ``network`` inside a LightningModule such as those of Attest; None if there is none."""
-    inner = getattr(model, "network", None)
-    return inner if isinstance(inner, nn.Module) else None
 
 
 def is_plain(model: Any) -> bool:
