@@ -31,6 +31,7 @@ class OfTransformers:
         from attest.models.pretrained.admitted import require_as_it_is, require_head
         from attest.models.pretrained.heads import kind_of_model
         from attest.models.pretrained.network import PretrainedNetwork, padding_of
+        from attest.models.pretrained.told import told_by
 
         require_head(model)
         name = type(model).__name__
@@ -41,7 +42,7 @@ class OfTransformers:
                 "and that has only an encoder or only a decoder. After training, use attest.trial, which accepts more kinds "
                 "of models."
             )
-        typed = (getattr(model.config, "type_vocab_size", 1) or 1) > 1
+        typed = (told_by(model.config).type_vocab_size or 1) > 1
         self.network = PretrainedNetwork(model, padding_of(model) or 0, typed=typed, kind=kind)
         require_as_it_is(self.network)
 

@@ -322,7 +322,7 @@ def _why(network: Any, tokens: Tensor, mask: Tensor) -> str:
             "these texts out."
         )
     different = "The evidence would be about a different model."
-    if told_by(config_of(getattr(network, "model", None))).attn_logit_softcapping is None:
+    if told_by(config_of(_wrapped(network))).attn_logit_softcapping is None:
         return different
     return f"{different} SDPA ignores soft caps: model.set_attn_implementation('eager') keeps them."
 
@@ -342,4 +342,9 @@ def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str)
 
 def shown_class(network: Any) -> type:
     """Return the class that messages name: the class of the wrapped model, or of the network if it wraps none."""
-    return type(network.model if traits_of(network).holds_a_model else network)
+    return type(_wrapped(network))
+
+
+def _wrapped(network: Any) -> Any:
+    """Return the model that a network wraps, or the network if it wraps none."""
+    return network.model if traits_of(network).holds_a_model else network

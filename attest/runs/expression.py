@@ -55,7 +55,7 @@ def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
         values = rows.eval(ast.unparse(expression))  # not the text: pandas divides it into lines where Python sees a comment
     except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
         raise _no_expression(text, f"computing it failed ({error})") from error
-    if not hasattr(values, "dtype"):
+    if not any(isinstance(node, ast.Name) for node in ast.walk(expression)):
         raise _no_expression(text, "it contains no name of a column")
     return values
 

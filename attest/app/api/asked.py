@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import torch
 
-from attest.app.api.batches import Encode, Words
+from attest.app.api.batches import Encode, Indexed, Words
 from attest.app.api.explanations import Explanations
 from attest.app.api.grouping import Groups
 from attest.app.api.rationales import Rationales
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
-from attest.models.pretrained.told import config_of
+from attest.models.pretrained.told import config_of, told_by
 
 Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
 
@@ -76,7 +76,7 @@ class Options:
                 f"encode= is a {type(self.encode).__name__}; expected a function from a text to its token ids, such as "
                 "encode=lambda text: [vocabulary[word] for word in text.split()]"
             )
-        if self.words is not None and not hasattr(self.words, "__getitem__"):
+        if self.words is not None and not isinstance(self.words, Indexed):
             raise AttestError(
                 f"words= is a {type(self.words).__name__}; expected a list or a dictionary with the word of each token id."
             )
@@ -146,6 +146,5 @@ def _address(given: Any) -> str | None:
     """Return where a model or a tokenizer of transformers comes from, or the folder or id itself."""
     if isinstance(given, str):
         return given
-    config = config_of(given)
-    address = getattr(config, "_name_or_path", None) or getattr(given, "name_or_path", None)
+    address = told_by(config_of(given)).name_or_path or getattr(given, "name_or_path", None)
     return address if isinstance(address, str) and address else None

@@ -5,7 +5,7 @@ Legend: B batch, T tokens.
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -28,6 +28,13 @@ Words = Mapping[int, str] | Sequence[str]
 """The word of each token id: a mapping whose keys are token ids, or a sequence indexed by token id. Used only for display."""
 PADDING = {"tags": UNLABELLED, "word": -1, "word_of_token": -1, "text_of_pair": -1}
 """The value that fills up short rows, by the key of a batch. The entries of all other keys are padded with 0."""
+
+
+@runtime_checkable
+class Indexed(Protocol):
+    """What gives a value for each place or key: a list, a dictionary, an array, a data set of torch."""
+
+    def __getitem__(self, place: Any, /) -> Any: ...
 
 
 def encoder_in(encode: Encode | None) -> "Encoder | None":

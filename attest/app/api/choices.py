@@ -15,6 +15,7 @@ import torch
 from attest.app.api.batches import Encode, batches_of, encoder_in
 from attest.app.api.measuring import device_of, inputs_of
 from attest.core.errors import AttestError
+from attest.core.label_values import in_order
 from attest.core.memory import in_evaluation_mode
 
 HOW = 'For example: attest.trial(model, [("It rains.", ["Take a coat.", "Go and swim."])], labels=[0], tokenizer=tokenizer)'
@@ -30,7 +31,7 @@ def are_choices(text: Any) -> bool:
 def _with_lists(text: Any) -> Any:
     """Return a text with its choices as a list, also if they are an array, as in a table."""
     pair = isinstance(text, tuple | list) and len(text) == 2
-    return (text[0], text[1].tolist()) if pair and hasattr(text[1], "tolist") else text
+    return (text[0], in_order(text[1]) or text[1]) if pair else text
 
 
 def made_choices(network: Any, texts: Sequence[Any], encode: Encode | None, batch_size: int) -> list[tuple[str, str]]:

@@ -4,17 +4,17 @@ Legend: B batch, T tokens.
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
-from attest.app.api.batches import Batch, text_of
+from attest.app.api.batches import Batch, Indexed, text_of
 from attest.app.api.grouping import Groups, groups_of
 from attest.core.errors import AttestError
 from attest.core.label_values import listed as plain_list
@@ -171,7 +171,7 @@ def _listed(data: Any) -> list[Any]:
             f"the data are one {type(data).__name__} with the keys {some([shortened(str(key)) for key in data])}; expected a "
             'list of texts, columns such as {"text": texts, "label": labels}, or a list of batches, [batch].'
         )
-    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, Iterable):  # a torch Dataset
+    if isinstance(data, Indexed) and isinstance(data, Sized) and not isinstance(data, Iterable):  # a torch Dataset
         data = [data[place] for place in range(len(data))]
     if not isinstance(data, Iterable):
         raise AttestError(
@@ -197,6 +197,15 @@ def _require_same_rows(data: Any, labels: Any) -> None:
 
 
 # Tables
+
+
+@runtime_checkable
+class _ArrowTable(Protocol):
+    """A table of pyarrow, polars or duckdb."""
+
+    columns: Any
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
 
 class _Table:
@@ -277,7 +286,7 @@ def _table_of(data: Any) -> _Table | None:
             )
         if isinstance(data, library.Dataset):
             return _of_dataset(data)
-    if hasattr(data, "__arrow_c_stream__") and hasattr(data, "columns"):  # pyarrow, polars, duckdb
+    if isinstance(data, _ArrowTable):
         import pyarrow as pa
 
         table = pa.table(data)

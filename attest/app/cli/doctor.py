@@ -10,6 +10,7 @@ The command trains nothing.
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -154,7 +155,7 @@ def machine() -> Iterator[Finding]:
     gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     apple = ["mps"] if torch.backends.mps.is_available() else []
     yield Finding("devices", ", ".join([f"CPU with {os.cpu_count()} cores", *gpus, *apple]))
-    if hasattr(os, "sysconf"):  # not on Windows
+    if sys.platform != "win32":  # which has no sysconf
         pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIB
         yield Finding(
             "memory", f"{pages:.1f} GiB; evidence takes 1 GiB of it, or --run.memory_gib", "note" if pages < 4 else "fine"

@@ -16,6 +16,7 @@ from attest.core.errors import AttestError, install_command, refusing, said_by
 from attest.core.kinds import CHOICE, SPANS
 from attest.core.memory import in_evaluation_mode
 from attest.models.pretrained.heads import kind_of_class
+from attest.models.pretrained.told import told_by
 
 SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 IN_LAYERS = ("LORA", "ADALORA", "IA3", "LOHA", "LOKR", "OFT", "BOFT", "VERA", "HRA", "LN_TUNING")
@@ -39,10 +40,12 @@ INSIDE = "base_model.model."
 
 def model_inside(adapted: Any) -> nn.Module:
     """Return the model inside a ``PeftModel``, with its adapters still applied."""
+    from peft import PeftMixedModel
+
     named = adapted.active_adapters or list(adapted.peft_config)
     for name in named:
         _require_in_layers(type(adapted).__name__, adapted.peft_config[name])
-    several = not hasattr(adapted, "get_base_model")  # adapters of several kinds
+    several = isinstance(adapted, PeftMixedModel)  # adapters of several kinds
     inside = adapted.base_model.model if several else adapted.get_base_model()
     fused = (layer for layer in inside.modules() if isinstance(layer, nn.TransformerEncoderLayer | nn.MultiheadAttention))
     adapted_parts = [part for layer in fused for part in layer.modules() if type(part).__module__.startswith("peft.")]
@@ -70,7 +73,7 @@ def model_inside(adapted: Any) -> nn.Module:
 
 def _require_types_read(adapted: Any, inside: PreTrainedModel, tokens: torch.Tensor) -> None:
     """Refuse peft's wrapper of models that answer questions, which does not hand the types of tokens on."""
-    if kind_of_class(type(inside).__name__) != SPANS or getattr(inside.config, "type_vocab_size", 1) < 2:
+    if kind_of_class(type(inside).__name__) != SPANS or (told_by(inside.config).type_vocab_size or 1) < 2:
         return
     with torch.no_grad(), in_evaluation_mode(adapted):
         types = torch.ones_like(tokens)
@@ -95,12 +98,14 @@ def _kind(settings: Any) -> str:
 
 
 def _require_in_layers(name: str, settings: Any) -> None:
+    from peft import LoraConfig
+
     if settings.is_prompt_learning:
         raise AttestError(
             f"{name} is a {_kind(settings)} adapter, which adds virtual tokens that belong to no word of the text; expected "
             "an adapter that changes the layers, such as LoRA."
         )
-    if getattr(settings, "alora_invocation_tokens", None):
+    if isinstance(settings, LoraConfig) and settings.alora_invocation_tokens:
         raise AttestError(
             f"{name} is an activated LoRA (alora_invocation_tokens), which acts only on some tokens of a text; expected an "
             "adapter that acts on all tokens."
@@ -120,7 +125,7 @@ class Adapter:
     def __init__(self, name: str, settings: Path) -> None:
         self.name, self.folder = name, settings.parent
         try:
-            from peft import PeftConfig
+            from peft import LoraConfig, PeftConfig
 
             self.settings = PeftConfig.from_pretrained(str(self.folder))
         except ImportError as error:
@@ -141,7 +146,7 @@ class Adapter:
         kind = _kind(self.settings)
         if kind not in IN_LAYERS:
             raise AttestError(f"{name} is a {kind} adapter; expected one of {', '.join(IN_LAYERS)}.")
-        if getattr(self.settings, "megatron_config", None):  # peft would import the module that the file names
+        if isinstance(self.settings, LoraConfig) and self.settings.megatron_config:  # peft would import the module it names
             raise AttestError(f"{name} asks for Megatron (megatron_config); expected an adapter of transformers.")
         revision = self.settings.revision
         if revision not in (None, "main") and not Path(self.base).expanduser().exists():

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from torch import nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from attest.core.errors import AttestError
 from attest.models.pretrained.told import told_by
@@ -33,7 +33,7 @@ def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase | None) ->
 
 def require_fast(tokenizer: Any) -> None:
     """Refuse a tokenizer that cannot tell which word a token belongs to."""
-    if not getattr(tokenizer, "is_fast", False):
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise AttestError(
             f"the tokenizer is a {type(tokenizer).__name__}; expected a fast tokenizer, which knows the word of each token. "
             "Type AutoTokenizer.from_pretrained(name)"

@@ -15,6 +15,7 @@ class Told:
     Args:
         max_position_embeddings: the largest number of tokens that have positions, where positions are learned.
         num_hidden_layers: the number of layers.
+        type_vocab_size: the number of token types.
         layer_types: the kind of each layer, such as ``linear_attention``.
         use_cache: whether a decoder keeps keys and values of a pass.
         pad_token_id, eos_token_id: the ids of the tokens at padding and at the end.
@@ -22,6 +23,7 @@ class Told:
         num_labels: the number of classes, or of the numbers that a model returns.
         problem_type: ``regression``, ``single_label_classification`` or ``multi_label_classification``.
         auto_map: the classes of somebody's own code, by what they are for.
+        name_or_path: the folder or Hub id from which the model was loaded.
         transformers_weights: the file of the weights, if it has another name than usual.
         sentence_transformers: what the library sentence-transformers keeps there.
         sbert_ce_default_activation_function: the same library's activation function of a cross-encoder, in older versions.
@@ -29,6 +31,7 @@ class Told:
 
     max_position_embeddings: int | None = None
     num_hidden_layers: int | None = None
+    type_vocab_size: int | None = None
     layer_types: Sequence[str] | None = None
     use_cache: bool | None = None
     pad_token_id: int | None = None
@@ -37,6 +40,7 @@ class Told:
     num_labels: int | None = None
     problem_type: str | None = None
     auto_map: Mapping[str, Any] | None = None
+    name_or_path: str | None = None
     transformers_weights: str | None = None
     sentence_transformers: Mapping[str, Any] | None = None
     sbert_ce_default_activation_function: str | None = None

@@ -4,10 +4,14 @@ import dataclasses
 import inspect
 import re
 from collections import OrderedDict
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from torch import nn
+from transformers import BertConfig
 
 import attest
 from attest.app.api.asked import Options, written
@@ -55,6 +59,21 @@ def test_where_model_and_tokenizer_come_from_is_written(tmp_path, tokenizer):
     about = yaml.safe_load(tried.folder.config.read_text())[TRIAL]
     assert about["model_from"] == str(tmp_path)
     assert not {"asked", "given"} & {*about}
+
+
+def test_a_module_around_a_model_comes_from_where_the_model_does():
+    around, tokenizer = nn.Module(), SimpleNamespace(name_or_path="words")
+    around.config = BertConfig(name_or_path="folder")
+    found = written(lambda model, tokenizer: None, {"model": around, "tokenizer": tokenizer})
+    assert found == {"model_from": "folder", "tokenizer_from": "words"}
+
+
+def test_words_may_be_anything_that_has_a_word_for_each_token(refusal):
+    defaults = dict.fromkeys(each.name for each in dataclasses.fields(Options)) | {"stride": 0, "pooled": "mean"}
+    for words in ("ab", {0: "a"}, np.array(["a"]), pd.Series(["a"])):
+        Options(**defaults | {"words": words})
+    with refusal():
+        Options(**defaults | {"words": {"a", "b"}})
 
 
 def test_what_yaml_cannot_hold_is_named():

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Sequence, Value
 
 import attest
+from attest.app.api.given import given
 from attest.core.errors import AttestError
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
@@ -186,6 +188,22 @@ def test_a_model_comes_back_from_its_device(model, tokenizer, monkeypatch):
     with pytest.raises(AttestError, match="E4"):
         attest.trial(model, TEXTS, ["E4"], tokenizer=tokenizer, device="cpu")
     assert moved == ["cpu"] * 4
+
+
+def test_a_data_set_of_torch_has_a_text_at_each_place():
+    class Texts(torch.utils.data.Dataset):
+        def __getitem__(self, place):
+            return TEXTS[place]
+
+        def __len__(self):
+            return len(TEXTS)
+
+    assert given(Texts()).items == [*TEXTS]
+
+
+def test_one_column_of_arrow_is_a_list_of_texts():
+    assert given(pa.chunked_array([TEXTS])).items == [*TEXTS]
+    assert given(pa.table({"text": TEXTS})).items == [*TEXTS]
 
 
 def test_several_labels_of_a_data_set(tokenizer):
