@@ -9,7 +9,7 @@ import pytest
 from pytorch_lightning.trainer.states import TrainerFn
 
 from attest.callbacks import AttentionPermutation, Erasure, Experiment, FeatureImportance, SingleErasure
-from attest.callbacks.evidence import Evidence, each_once
+from attest.callbacks.evidence import Evidence, class_names, each_once
 from attest.callbacks.experiment import Explaining
 from attest.callbacks.running import EvaluatedSplit
 
@@ -135,3 +135,13 @@ def test_a_named_experiment_refuses_a_value_that_its_option_does_not_have(refusa
     with refusal():
         Erasure(erase_by=["delete", "delet"])
     assert Erasure(erase_by=["delete"]).options == {"erase_by": ["delete"]}
+
+
+def test_class_names_are_those_of_the_data_or_else_of_the_module():
+    named, silent = SimpleNamespace(label_names=("bad", "good")), SimpleNamespace()
+    for data, module, names in (
+        (named, silent, ["bad", "good"]),
+        (None, named, ["bad", "good"]),
+        (silent, silent, ["0", "1"]),
+    ):
+        assert class_names(SimpleNamespace(datamodule=data, lightning_module=module), 2) == names
