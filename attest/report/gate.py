@@ -28,6 +28,7 @@ from attest.experiments.stopping import ALL
 from attest.experiments.verdict import ANSWERS
 from attest.report.answer import WHY_NO_WORDS
 from attest.report.findings import Findings, pools
+from attest.runs.folder import TRIAL
 
 PassOrFail = Literal["pass", "fail", "undecided"]
 EXIT_CODES: dict[PassOrFail, int] = {"pass": 0, "fail": 1, "undecided": 2}
@@ -119,10 +120,9 @@ def verdict_of(found: Findings, question: str = "tokens") -> dict[str, Any]:
     if not verdict and found.of_sentences:
         raise AttestError(f"{folder.summary} contains no verdict. {WHY_NO_WORDS} Name a measure in its place.")
     if not verdict:
-        raise AttestError(
-            f"{folder.summary} contains no verdict; expected the verdict of a run or a trial. For a run, type: attest "
-            f"evidence --run {folder.path}; for a trial, run attest trial again."
-        )
+        tried = "attest trial --model … --data … E19, or in Python: attest.trial(model, texts, ['E19'])"
+        again = tried if TRIAL in found.settings else f"attest evidence --run {folder.path} E19"
+        raise AttestError(f"{folder.summary} contains no verdict; expected the experiment E19, which gives it. Type: {again}")
     if question not in verdict:
         raise AttestError(
             f"the verdict in {folder.summary} has no answer about {question!r}; expected one of: {', '.join(verdict)}. Leave "

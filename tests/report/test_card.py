@@ -163,3 +163,9 @@ def test_without_verdict_there_is_no_section(run, refusal):
     write_json(run.summary, NUMBERS)
     with refusal():
         section(Findings(run))
+
+
+def test_a_trial_without_verdict_is_told_which_experiment_gives_one(trial, refusal):
+    write_json(trial.summary, NUMBERS)
+    with refusal():
+        section(Findings(trial))
