@@ -15,8 +15,8 @@ MANY = 1_000_000_000
 WHOLE: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("processes", "threads"), (1, AT_ONCE)),
     **dict.fromkeys(("batch_size", "checkpoint_every_n_batches", "max_evidence_tokens", "max_search_steps"), (1, MANY)),
-    **dict.fromkeys(("window", "permutations", "sets", "draws", "positions", "steps", "new_tokens"), (1, MANY)),
-    **dict.fromkeys(("texts", "beam_texts", "restarts", "lead", "ablations"), (0, MANY)),
+    **dict.fromkeys(("max_tokens", "window", "permutations", "sets", "draws", "positions", "steps", "new_tokens"), (1, MANY)),
+    **dict.fromkeys(("stride", "texts", "beam_texts", "restarts", "lead", "ablations"), (0, MANY)),
     **dict.fromkeys(("every_n_epochs", "validation_instances"), (0, MANY)),
     **dict.fromkeys(("accumulate_grad_batches", "check_val_every_n_epoch", "patience"), (1, MANY)),
     "seed": (0, 2**32 - 1),
@@ -28,17 +28,24 @@ POSITIVE = ("memory_gib", "until", "validation_seconds", "epsilon", "filter_epsi
 
 
 def require_bounds(settings: Mapping[str, Any], shown: Callable[[str], str] = "`{}`".format) -> None:
-    """Raise an ``AttestError`` if a setting is outside its bounds. None is always allowed."""
+    """Raise an ``AttestError`` if a setting is outside its bounds, or is True, False or a text. None is always allowed."""
     for name, value in settings.items():
         if value is None:
             continue
+        given = f"{shown(name)} is {value!r}" if isinstance(value, str) else f"{shown(name)} is {value}"
         if name in WHOLE:
             least, most = WHOLE[name]
-            if not isinstance(value, Integral) or not least <= int(value) <= most:
+            if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
                 to = "" if most == MANY else f" to {most}"
-                raise AttestError(f"{shown(name)} is {value}; expected a whole number from {least}{to}. Give another number.")
-        elif name in POSITIVE and not (isinstance(value, Real) and 0 < float(value) < math.inf):
-            raise AttestError(f"{shown(name)} is {value}; expected a finite number above 0. Give another number.")
+                raise AttestError(f"{given}; expected a whole number from {least}{to}. Give another number.")
+        elif name in POSITIVE and (isinstance(value, bool) or not (isinstance(value, Real) and 0 < float(value) < math.inf)):
+            raise AttestError(f"{given}; expected a finite number above 0. Give another number.")
+
+
+def require_given(settings: Mapping[str, Any], shown: Callable[[str], str] = "`{}`".format) -> None:
+    """Raise an ``AttestError`` if a setting that must have a value is None."""
+    if empty := next((name for name, value in settings.items() if value is None), None):
+        raise AttestError(f"{shown(empty)} is None; expected a value. Leave it out for the usual one.")
 
 
 def require_finite(settings: Mapping[str, Any], within: str = "") -> None:

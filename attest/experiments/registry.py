@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 from torch import Tensor
 
 import attest.experiments as room
-from attest.core.bounds import require_bounds
+from attest.core.bounds import require_bounds, require_given
 from attest.core.errors import AttestError
 from attest.core.kinds import CLASSES, NUMBER, TAGS, Kind
 from attest.experiments.deciding.neutral import Neutral
@@ -246,7 +246,9 @@ def chosen(
         given, expected = settings.get(name, {}), known[name].defaults
         if unknown := [setting for setting in given if setting not in expected]:
             raise AttestError(f"{name} has no setting {unknown[0]!r}; its settings: {', '.join(expected) or 'none'}.")
-        require_bounds(given, f"the setting `{{}}` of {name}".format)
-        require_declared(given, known[name].run, f"the setting `{{}}` of {name}".format)
+        said = f"the setting `{{}}` of {name}".format
+        require_given({setting: value for setting, value in given.items() if expected[setting] is not None}, said)
+        require_bounds(given, said)
+        require_declared(given, known[name].run, said)
         found[name] = replace(known[name], settings=given)
     return found

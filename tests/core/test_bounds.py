@@ -23,12 +23,16 @@ from attest.experiments.registry import chosen
         ("until", math.inf, "a finite number above 0."),
         ("memory_gib", 0, "a finite number above 0."),
         ("epsilon", "small", "a finite number above 0."),
+        ("memory_gib", True, "a finite number above 0."),
+        ("seed", True, "a whole number from 0 to 4294967295."),
+        ("seed", "1", "a whole number from 0 to 4294967295."),
+        ("stride", 1.5, "a whole number from 0."),
     ],
 )
 def test_what_is_out_of_bounds_is_refused(name, value, expected):
     with pytest.raises(AttestError) as refused:
         require_bounds({name: value}, "--{}".format)
-    assert str(refused.value) == f"--{name} is {value}; expected {expected} Give another number."
+    assert str(refused.value) == f"--{name} is {value!r}; expected {expected} Give another number."
 
 
 def test_the_ends_of_bounds_and_what_has_none_pass():
@@ -45,6 +49,8 @@ def test_infinite_settings_are_found_however_deep(refusal):
 def test_settings_of_experiments_have_bounds_in_python_too(refusal):
     with refusal():
         chosen({"E2": {"permutations": 0}})
+    with refusal():
+        chosen({"E2": {"permutations": None}})
     for callback in (AttentionPermutation(permutations=-3), Experiment("E12", draws=0)):
         with refusal():
             callback.setup(None, None, "fit")

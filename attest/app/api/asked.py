@@ -13,7 +13,7 @@ from attest.app.api.batches import Encode, Indexed, Words
 from attest.app.api.explanations import Explanations
 from attest.app.api.grouping import Groups
 from attest.app.api.rationales import Rationales
-from attest.core.bounds import require_bounds
+from attest.core.bounds import require_bounds, require_given
 from attest.core.errors import AttestError
 from attest.models.pretrained.told import config_of, told_by
 
@@ -22,6 +22,8 @@ Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
 NOT_KEPT = ("experiments", "seed", "progress", "processes", "device")
 """The arguments of ``attest.trial`` that are not written into the entry ``asked`` of ``config.yaml``: other entries of this
 file hold them, or they change no result."""
+NUMBERS = ("seed", "batch_size", "memory_gib", "max_tokens", "processes", "stride")
+"""The arguments of ``attest.trial`` that are numbers and never None."""
 OF_TEXTS = ("labels", "background", "explanations", "rationales", "groups")
 """The arguments of ``attest.trial`` that hold data about the texts, such as labels. ``config.yaml`` says which of them were
 given, but does not contain the data."""
@@ -68,9 +70,11 @@ class Options:
     name: str | None
 
     def __post_init__(self) -> None:
-        counted = None if self.processes == "ranks" else self.processes
-        require_bounds({"seed": self.seed, "batch_size": self.batch_size, "processes": counted, "until": self.until})
-        require_bounds({"window": self.window})
+        numbers = {name: getattr(self, name) for name in NUMBERS}
+        if self.processes == "ranks":
+            del numbers["processes"]
+        require_given(numbers)
+        require_bounds(numbers | {"until": self.until, "window": self.window})
         if self.encode is not None and not callable(self.encode):
             raise AttestError(
                 f"encode= is a {type(self.encode).__name__}; expected a function from a text to its token ids, such as "
@@ -89,6 +93,11 @@ class Options:
             raise AttestError(
                 "stride= and pooled= need window=, which was not given; expected window=, the number of tokens in a window."
             )
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Options":
+        """Return the arguments of a call by name as options, with Python's numbers in place of those of numpy."""
+        return cls(**{name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()})
 
     @property
     def columns(self) -> dict[str, str]:

@@ -13,7 +13,7 @@ import torch
 from attest.app.api.foreign import bare, is_of_transformers
 from attest.app.api.pipelines import pipeline_in, require_own_prompt
 from attest.app.api.trials import on_device
-from attest.core.bounds import require_bounds
+from attest.core.bounds import require_bounds, require_given
 from attest.core.errors import AttestError, needing_transformers, refusing
 from attest.core.label_values import in_order, listed
 from attest.core.memory import in_evaluation_mode
@@ -87,7 +87,9 @@ def sources(
         >>> context = "The lease begins on 1 June 2024. It ends on 31 May 2027."
         >>> attest.sources("HuggingFaceTB/SmolLM2-135M", context, "When does it end?")  # doctest: +SKIP
     """
-    require_bounds({"seed": seed, "new_tokens": new_tokens, "ablations": ablations})
+    numbers = {"seed": seed, "new_tokens": new_tokens, "ablations": ablations}
+    require_given(numbers)
+    require_bounds(numbers)
     if leave_out not in ("each", "groups"):
         raise AttestError(f"`leave_out` is {leave_out!r}; expected 'each' or 'groups'.")
     grouped = leave_out == "groups"

@@ -234,7 +234,7 @@ def trial(
         >>> print(trial.verdict)  # doctest: +ELLIPSIS
         Yes. Attention rollout points at the words that decide in ...
     """
-    options = Options(**locals())
+    options = Options.of(locals())
     noted = written(trial, vars(options))
     read = given(data, labels, options.columns, groups)
     bare, tokenizer = foreign.bare(model, tokenizer, prompted=prompt is not None)
@@ -247,11 +247,11 @@ def trial(
         measures = _measures(defendant, batches, [*numbers], options)
         if remark := defendant.remark(batches):
             say(remark)
-        batches, scores = defendant.case.instances(batches, scores, batch_size)
+        batches, scores = defendant.case.instances(batches, scores, options.batch_size)
         measuring = _measuring(defendant, measures, batches, scores, [*numbers], read.groups, options)
         _measure(measuring, defendant, batches, read, options)
         result = Trial(shown_class(defendant.network).__name__)
-        told = {"remarks": remark and [remark], "name": name, "until": until, "explanations": numbers or None}
+        told = {"remarks": remark and [remark], "name": options.name, "until": options.until, "explanations": numbers or None}
         limits = _limits(options) | {key: value for key, value in told.items() if value is not None}
         measuring.write(result.folder, limits | noted)
     return result

@@ -14,7 +14,8 @@ from torch import nn
 from transformers import BertConfig
 
 import attest
-from attest.app.api.asked import Options, written
+from attest.app.api.asked import NUMBERS, Options, written
+from attest.core.errors import AttestError
 from attest.report.card import section
 from attest.report.findings import Findings
 from attest.runs.folder import TRIAL
@@ -88,3 +89,18 @@ def test_what_yaml_cannot_hold_is_named():
 
 def test_options_are_the_arguments_of_a_trial():
     assert [each.name for each in dataclasses.fields(Options)] == [*inspect.signature(attest.trial).parameters]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_that_is_none_is_refused(name, tokenizer):
+    with pytest.raises(AttestError, match=f"`{name}` is None; expected a value"):
+        attest.trial(tiny("bert", vocab_size=len(WORDS)), TEXTS, tokenizer=tokenizer, progress=False, **{name: None})
+
+
+def test_numbers_of_numpy_are_written_as_those_of_python(tokenizer):
+    numbers = {"seed": 3, "batch_size": 2, "max_tokens": 40, "memory_gib": 0.5, "window": 6, "stride": 1}
+    asked = {"model": tiny("bert", vocab_size=len(WORDS)), "data": TEXTS, "experiments": {"E2": {"permutations": 2}}}
+    of_numpy = {name: np.array(number)[()] for name, number in numbers.items()}
+    tried, again = (attest.trial(**asked, **each, tokenizer=tokenizer, progress=False) for each in (of_numpy, numbers))
+    assert tried.folder.config.read_text() == again.folder.config.read_text()
+    assert tried.settings["seed_everything"] == 3
