@@ -22,6 +22,13 @@ UTF_8 = "utf-8"
 UNDECODED = "bytes that are not {}"
 """The reason for which a row is refused whose bytes cannot be decoded; the name of the file's encoding replaces ``{}``."""
 ENCODING_ADVICE = "If the file has another encoding, name it, for example latin-1, cp1252 or utf-16: add {}."
+OF_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""The first bytes of a text file in UTF-16."""
+PACKED = {
+    b"\x1f\x8b": "is compressed with gzip; expected plain text. Unpack it, and name the unpacked file.",
+    b"PK\x03\x04": "is a ZIP archive, as Excel writes them; expected plain text. Save it as CSV, or unpack it.",
+}
+"""What to say of a file with the ending of a text file, by the first bytes of files that are none."""
 UNDECODABLE = re.compile("[\udc80-\udcff]")
 """Matches the characters that stand for bytes which could not be decoded: Python's error handler ``surrogateescape`` makes
 them."""
@@ -129,12 +136,24 @@ def _opened(path: Path, encoding: str, newline: str = "") -> TextIO:
     """Open a text file; bytes that its encoding cannot decode become surrogates instead of an error."""
     try:
         name = codecs.lookup(encoding).name
+        _require_written_in(path, name)
         return path.open(encoding="utf-8-sig" if name == UTF_8 else name, errors="surrogateescape", newline=newline)
     except LookupError:
         raise AttestError(
             f"the encoding {encoding!r} is not known; expected an encoding such as utf-8, latin-1, cp1252 or utf-16. Type "
             f"{option('encoding', 'latin-1')}"
         ) from None
+
+
+def _require_written_in(path: Path, encoding: str) -> None:
+    """Refuse a file whose first bytes say that it is packed, or is in UTF-16 and not in the encoding of this name."""
+    with path.open("rb") as file:
+        begin = file.read(4)
+    if said := next((said for first, said in PACKED.items() if begin.startswith(first)), None):
+        raise AttestError(f"{path} {said}")
+    if begin.startswith(OF_UTF_16) and not encoding.startswith(("utf-16", "utf-32")):
+        advice = f"Type {option('encoding', 'utf-16')}"
+        raise AttestError(f"{path} is in UTF-16, as its first bytes say; expected {encoding.upper()}. {advice}")
 
 
 def _csv(path: Path, encoding: str) -> Rows:

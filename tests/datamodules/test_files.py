@@ -333,11 +333,20 @@ def test_another_encoding_is_named_and_can_be_read(tmp_path, name):
     assert [row.cells["text"] for row in read] == ACCENTED
 
 
-def test_utf_16_is_refused_as_utf_8_and_can_be_read(tmp_path, refusal):
-    content = as_text().encode("utf-16")
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl"])
+def test_utf_16_is_refused_as_another_encoding_and_can_be_read(tmp_path, name, refusal):
+    lines = "".join(json.dumps(row) + "\n" for row in rows())
+    content = (as_text() if name == "x.csv" else lines).encode("utf-16")
+    for encoding in ("utf-8", "latin-1"):
+        with refusal():
+            _ = raw(tmp_path, content, name, encoding=encoding).corpus
+    assert len(read_rows(raw(tmp_path, content, name).sources["train"], "train", "utf-16")) == 20
+
+
+@pytest.mark.parametrize("begin", [b"\x1f\x8b\x08\x00", b"PK\x03\x04"])
+def test_a_packed_file_that_is_called_as_text_is_refused(tmp_path, begin, refusal):
     with refusal():
-        _ = raw(tmp_path, content).corpus
-    assert len(read_rows(raw(tmp_path, content).sources["train"], "train", "utf-16")) == 20
+        _ = raw(tmp_path, begin + bytes(range(256))).corpus
 
 
 def test_an_encoding_that_nobody_knows_is_refused(tmp_path, refusal):
