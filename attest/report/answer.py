@@ -16,6 +16,11 @@ SENTENCES = "sentences in which the tag of a word needs other words"
 phrase."""
 SINK = "a token that gets attention whatever the text says"
 UNLABELLED = "Without labels, nobody knows whether the model has learned its task."
+UNKEPT = (
+    "Nobody knows whether the model has learned its task, because the table {0} is missing: attest evidence --run … {0} makes "
+    "it."
+)
+"""The sentence about a run whose decisions were not kept; the name of the table that would hold them replaces ``{0}``."""
 STATES = (
     "About hidden states there is no verdict: a hidden state may speak against the decision, and nobody has settled whether "
     "attention on such a state is right."
@@ -58,12 +63,12 @@ def headline(found: Verdict, called: str, counted: str = TEXTS) -> Headline | No
     return Headline(f"{found.answer.capitalize()}.", says, found.share, f"of the {found.share.texts:,} {counted}")
 
 
-def sentence(found: Verdict, called: str, labelled: bool, counted: str = TEXTS) -> str:
+def sentence(found: Verdict, called: str, unjudged: str, counted: str = TEXTS) -> str:
     """Return a verdict as a sentence that a reader without knowledge of attention understands.
 
     Args:
         called: the tested explanation in words, such as ``attention``.
-        labelled: whether the labels of the texts are known.
+        unjudged: why nobody knows whether the model has learned its task; an empty string where this is known.
         counted: what the share counts: ``TEXTS`` or ``SENTENCES``.
     """
     if found.answer == NOT_LEARNED:
@@ -74,13 +79,13 @@ def sentence(found: Verdict, called: str, labelled: bool, counted: str = TEXTS) 
             "random neutral words."
         )
     said = f"{first.word} {first.says} {within(first.share)} {first.of}{_chance(found)}."
-    return " ".join(filter(None, [said, doubt(found, labelled)]))
+    return " ".join(filter(None, [said, doubt(found, unjudged)]))
 
 
-def doubt(found: Verdict, labelled: bool) -> str:
-    """Return why there is no answer yet, and that labels are missing; an empty string where neither is so."""
+def doubt(found: Verdict, unjudged: str) -> str:
+    """Return why there is no answer yet, and why nobody knows what the model has learned; empty where neither is so."""
     why = _why(found) if found.answer == CANNOT_TELL else ""
-    return " ".join(filter(None, [why, "" if labelled else UNLABELLED]))
+    return " ".join(filter(None, [why, unjudged]))
 
 
 def _chance(found: Verdict) -> str:

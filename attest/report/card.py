@@ -74,16 +74,14 @@ def put_into(card: str, found: Findings, picture: str | None = None) -> str:
 
 def _texts(found: Findings, verdict: Mapping[str, Any]) -> str:
     """Say of which model and texts a verdict is, and how many of these texts the model decides rightly."""
-    texts, settings = 0 if found.decided is None else len(found.decided), found.settings
+    texts, settings = None if found.decided is None else len(found.decided), found.settings
     name = "".join(each for each in found.name if each.isprintable() and each != "`")
     of = "" if TRIAL in settings else f" of the test split of {settings['run']['data']}"
     read, needing = verdict["read"], verdict["texts"] or 0
     rest = "; of the others, the model is as sure without their words" if needing < read else ""
     made = " and ".join(versions_of(found, found.experiments))
-    said = (
-        f"This is about `{name}`: of {texts:,} texts{of}, {read:,} were read in random order by {made}, and in {needing:,} of "
-        f"these words decide{rest}."
-    )
+    read_of = f"{read:,} texts{of} were" if texts is None else f"of {texts:,} texts{of}, {read:,} were"
+    said = f"This is about `{name}`: {read_of} read in random order by {made}, and in {needing:,} of these words decide{rest}."
     return " ".join(filter(None, [said, _rightly(found)]))
 
 

@@ -19,7 +19,7 @@ from attest.experiments.rows import BETWEEN
 from attest.experiments.spec import Means
 from attest.experiments.verdict import IN_PART, NO, Verdict, judged
 from attest.report import readings
-from attest.report.answer import NEEDS_E19, NO_WORDS, NOT_BETTER, SENTENCES, TEXTS, instead, told
+from attest.report.answer import NEEDS_E19, NO_WORDS, NOT_BETTER, SENTENCES, TEXTS, UNKEPT, UNLABELLED, instead, told
 from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Decided, Pairing, paired
 from attest.report.controls import Baseline, Controls, baseline, sentence
@@ -128,6 +128,13 @@ class Findings(RunContents):
         """Return whether the labels of the texts, or the tags of the words, are known."""
         return self.decided is not None and self.kind.label in self.decided
 
+    @property
+    def unjudged(self) -> str:
+        """Return why nobody knows whether the model has learned its task; an empty string where labels tell it."""
+        if self.decided is None:
+            return UNKEPT.format(TAGGED if self.kind == TAGS else INSTANCES)
+        return "" if self.labelled else UNLABELLED
+
     @cached_property
     def verdict(self) -> Verdict | None:
         """Return the verdict that E19's table allows; None if there is none."""
@@ -182,7 +189,7 @@ class Findings(RunContents):
         if self.verdict is None:
             return []
         beside = instead(self.verdict, self.called)
-        said = self.kind.worded(sentence_of(self.verdict, self.called, self.labelled, self.counted))
+        said = self.kind.worded(sentence_of(self.verdict, self.called, self.unjudged, self.counted))
         return [said] if beside is None else [said, beside]
 
     @cached_property

@@ -122,7 +122,7 @@ def first_screen(found: Findings) -> dict[str, Any]:
     called = in_a_sentence(SHOWN_AS.get(found.explanation, found.called))
     return {
         "headline": headline(verdict, found.called, found.counted),
-        "doubt": doubt(verdict, found.labelled),
+        "doubt": doubt(verdict, found.unjudged),
         "advice": instead(verdict, found.called),
         "advised": advised(verdict, called),
         "called": called,

@@ -4,7 +4,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from attest.experiments.verdict import CANNOT_TELL, IN_PART, NO, NOT_LEARNED, YES, Share, Verdict
-from attest.report.answer import SINK, advised, instead, sentence, told
+from attest.report.answer import SINK, UNLABELLED, advised, instead, sentence, told
 
 RANDOM = Share(0.06, 0.02, 0.13, 80)
 BETTER = ("gradient_input_signed", Share(0.96, 0.88, 0.99, 80))
@@ -16,26 +16,26 @@ def found(answer: str, **changed: object) -> Verdict:
 
 @pytest.mark.parametrize("answer", [YES, IN_PART, NO, NOT_LEARNED])
 def test_each_answer_is_one_plain_sentence(answer: str, snapshot: SnapshotAssertion) -> None:
-    assert sentence(found(answer), "attention", labelled=True) == snapshot
+    assert sentence(found(answer), "attention", unjudged="") == snapshot
 
 
 def test_another_explanation_is_named(snapshot: SnapshotAssertion) -> None:
-    assert sentence(found(NO, random=None), "attention rollout", labelled=True) == snapshot
+    assert sentence(found(NO, random=None), "attention rollout", unjudged="") == snapshot
 
 
 @pytest.mark.parametrize(
-    ("changed", "labelled"),
+    ("changed", "unjudged"),
     [
-        ({"guess": NO, "more": 40}, True),
-        ({"guess": YES}, False),
-        ({"share": Share(0.5, 0.2, 0.8, 12), "guess": IN_PART, "more": 30}, True),
-        ({"disagree": True, "guess": NO}, True),
-        ({"share": None, "random": None}, True),
+        ({"guess": NO, "more": 40}, ""),
+        ({"guess": YES}, UNLABELLED),
+        ({"share": Share(0.5, 0.2, 0.8, 12), "guess": IN_PART, "more": 30}, ""),
+        ({"disagree": True, "guess": NO}, ""),
+        ({"share": None, "random": None}, ""),
     ],
     ids=["more", "unlabelled", "few", "disagree", "none"],
 )
-def test_why_nothing_can_be_told(changed: dict[str, object], labelled: bool, snapshot: SnapshotAssertion) -> None:
-    assert sentence(found(CANNOT_TELL, **changed), "attention", labelled) == snapshot
+def test_why_nothing_can_be_told(changed: dict[str, object], unjudged: str, snapshot: SnapshotAssertion) -> None:
+    assert sentence(found(CANNOT_TELL, **changed), "attention", unjudged) == snapshot
 
 
 def test_what_to_read_instead(snapshot: SnapshotAssertion) -> None:

@@ -8,6 +8,7 @@ import yaml
 
 from attest.app.cli.main import main
 from attest.experiments.verdict_errors import error_sentence
+from attest.report.answer import UNKEPT
 from attest.report.card import BEGIN, END, PICTURE, put_into, section
 from attest.report.findings import Findings
 from attest.runs.folder import TRIAL, RunFolder, read_json, write_json, write_table
@@ -169,3 +170,11 @@ def test_a_trial_without_verdict_is_told_which_experiment_gives_one(trial, refus
     write_json(trial.summary, NUMBERS)
     with refusal():
         section(Findings(trial))
+
+
+def test_a_run_without_a_table_of_texts_is_not_said_to_lack_labels(run):
+    run.evidence("instances").unlink()
+    write_table(run.evidence("E19"), READ)
+    found = Findings(run)
+    assert found.sentences[0].endswith(UNKEPT.format("instances"))
+    assert "`: 100 texts of the test split of sst were read in random order" in section(found)
