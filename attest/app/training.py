@@ -190,8 +190,11 @@ def _interrupting(trainer: Trainer) -> Iterator[None]:
 
 @rank_zero_only
 def sum_up(run: ConfiguredRun, measured: list[str], scores: dict[str, float]) -> None:
-    """Write ``summary.json`` from the tables and scores, and print how many seconds each experiment took."""
-    summary = summarise_run(run.folder, run.expected_tables, scores, run.run.monitor, run.run.mode)
+    """Write ``summary.json`` from all tables and the scores, and print how many seconds each experiment took.
+
+    Tables that an earlier command has made count, too: their settings stay in ``config.yaml``.
+    """
+    summary = summarise_run(run.folder, run.folder.tables, scores, run.run.monitor, run.run.mode)
     write_summary(run.folder, summary)
     seconds = read_json(run.folder.timing).get("seconds", {})
     known = [f"{name} {seconds[key]:.0f} s" for name in measured if (key := f"evidence/{name}") in seconds]
