@@ -15,6 +15,7 @@ from attest.experiments.verdict_errors import error_sentence
 from attest.report.findings import Findings
 from attest.report.gate import SUBJECTS, VERDICT, verdict_of
 from attest.report.pictures import Picture, readings_picture
+from attest.runs.asked import AskedRun
 from attest.runs.belonging import versions_of
 from attest.runs.choices import are_plain
 from attest.runs.folder import TRIAL
@@ -114,10 +115,19 @@ def _again(found: Findings) -> str:
         call = ", ".join([*same[:2], *told])
         return f"{INSTALL} and call, with the same {_listed(same)}:\n\n```python\nattest.trial({call})\n```"
     typed = typed_of(found)
-    if typed is None or not are_plain(typed) or identity_of(found).kind:
+    if typed is None or not are_plain(typed) or identity_of(found).kind or not _gives_verdict(typed):
         return "The file `config.yaml` of the run has all its settings."
     words = shlex.join(word for word in typed if not word.startswith("FORCE="))
     return f"{INSTALL} and type:\n\n```bash\n{f'attest fit {words}'.strip()}\n```"
+
+
+def _gives_verdict(typed: Sequence[str]) -> bool:
+    """Return whether a command makes a run with a verdict; a later command may have added the verdict of this one."""
+    try:
+        experiments = AskedRun.of(typed).settings.get("experiments") or {}
+    except AttestError:  # a file that the command names is gone
+        return False
+    return experiments.get("E19") is not None
 
 
 def _listed(names: Sequence[str]) -> str:

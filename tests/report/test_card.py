@@ -178,3 +178,10 @@ def test_a_run_without_a_table_of_texts_is_not_said_to_lack_labels(run):
     found = Findings(run)
     assert found.sentences[0].endswith(UNKEPT.format("instances"))
     assert "`: 100 texts of the test split of sst were read in random order" in section(found)
+
+
+def test_a_command_that_makes_no_verdict_is_not_the_one_to_do_it_again(run):
+    assert "attest fit DATA=sst" in section(Findings(run))
+    typed = ["DATA=sst", "EXPERIMENTS=none", "--experiments.E2.permutations=9"]
+    write_json(run.identity, read_json(run.identity) | {"typed": typed})
+    assert "attest fit" not in section(Findings(run))
