@@ -294,12 +294,16 @@ class Evidence(Callback):
         longest = longest_quadratic()
         count = int((rows["length"] > longest).sum())
         if self._spec is not None and self._spec.quadratic and count:
-            limits = "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> set"
-            if self.folder is None:
-                limits = "attest.core.memory.set_memory_budget sets"
+            limits = "attest.core.memory.set_memory_budget sets this limit."
+            if self.folder is not None:
+                again = f"attest evidence --run {self.folder.path} {self.id} FORCE=1"
+                limits = (
+                    "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> set this limit. To compute the table "
+                    f"again, add them to: {again}"
+                )
             say(
                 f"{self.id}: {self._spec.quadratic} skipped for {count} of {len(rows)} texts, which have more than "
-                f"{longest:,} tokens. {limits} this limit."
+                f"{longest:,} tokens. {limits}"
             )
 
     def _name_missed(self, rows: pd.DataFrame) -> None:

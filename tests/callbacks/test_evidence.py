@@ -12,6 +12,7 @@ from attest.callbacks import AttentionPermutation, Erasure, Experiment, FeatureI
 from attest.callbacks.evidence import Evidence, class_names, each_once
 from attest.callbacks.experiment import Explaining
 from attest.callbacks.running import EvaluatedSplit
+from attest.runs.folder import RunFolder
 
 
 def split_of(rank: int, ranks: int, batches: int) -> EvaluatedSplit:
@@ -83,6 +84,18 @@ def test_the_next_epoch_has_a_new_engine_for_the_same_reading():
     assert evidence.seconds == done.seconds["E2"] == 3.0
     assert (evidence.engine.neutral, evidence.engine.seconds["E2"]) == (None, 0.0), "another model has other neutral words"
     assert (evidence.engine.reading, evidence.engine.background) == ("norm", done.background)
+
+
+def test_texts_that_are_too_long_are_counted_with_the_command_that_reads_them(capsys, tmp_path):
+    evidence, rows = FeatureImportance(), pd.DataFrame({"length": [4, 3000, 3001]})
+    evidence.folder = RunFolder(tmp_path)
+    evidence._name_left_out(rows)
+    said = capsys.readouterr().out
+    assert "E1: leave-one-out skipped for 1 of 3 texts, which have more than 3,000 tokens." in said
+    assert said.endswith(f"attest evidence --run {tmp_path} E1 FORCE=1\n"), "else the finished table would stay"
+    evidence._name_left_out(rows[:2])
+    AttentionPermutation()._name_left_out(rows)
+    assert capsys.readouterr().out == "", "E2 compares no pairs of tokens"
 
 
 def test_a_sample_that_holds_none_of_the_validation_texts_is_said(capsys):

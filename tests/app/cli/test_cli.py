@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 import torch
+from torch import nn
 
 from attest.app.cli.main import main
 from attest.app.configured import require_same_task
@@ -208,8 +209,8 @@ def test_a_model_of_another_task_than_the_data_is_named(learns, there, model):
 
 
 def test_questions_and_networks_that_read_them_belong_together(refusal):
-    reading, other = (SimpleNamespace(network=SimpleNamespace(reads_questions=reads)) for reads in (True, False))
-    choosing = SimpleNamespace(network=SimpleNamespace(reads_questions=True, among_candidates=True))
+    reading, other, choosing = (SimpleNamespace(network=nn.Identity()) for _ in range(3))
+    reading.network.reads_questions = choosing.network.reads_questions = choosing.network.among_candidates = True
     asked = BabiDataModule(stories="generated", train_questions=60, test_questions=20)
     alone = PlantedDataModule(train_texts=4, validation_texts=2, test_texts=2)
     with refusal():
