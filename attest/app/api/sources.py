@@ -104,9 +104,7 @@ def sources(
             f"{type(model).__name__} does not continue a prompt; expected a causal language model, such as LlamaForCausalLM."
         )
     text, spans = _sources(context, units)
-    truth = [*dict.fromkeys(truth)]  # a source that is named twice is one
-    if wrong := [each for each in truth if not (isinstance(each, Integral) and 0 <= each < len(spans))]:
-        raise AttestError(f"truth= contains {wrong[0]}; expected indexes of sources, from 0 to {len(spans) - 1}.")
+    truth = _each_once(truth, len(spans))
     asked, begins = _asked(prompt or (MESSAGE if chat else PROMPT), text, question)
     if chat:
         asked, begins = _in_template(tokenizer, asked, begins)
@@ -274,6 +272,14 @@ def _in_template(tokenizer: Any, message: str, begins: int) -> tuple[str, int]:
             "(--prompt)."
         )
     return asked, asked.index(message.strip()) + begins - before
+
+
+def _each_once(truth: Collection[int], sources: int) -> list[int]:
+    """Return the indexes of the sources from which the answer comes, each once; refuse those of no source."""
+    found = [*dict.fromkeys(truth)]
+    if wrong := [each for each in found if not (isinstance(each, Integral) and 0 <= each < sources)]:
+        raise AttestError(f"truth= contains {wrong[0]}; expected indexes of sources, from 0 to {sources - 1}.")
+    return found
 
 
 def _tokens_of(
