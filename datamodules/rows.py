@@ -22,8 +22,11 @@ UTF_8 = "utf-8"
 UNDECODED = "bytes that are not {}"
 """The reason for which a row is refused whose bytes cannot be decoded; the name of the file's encoding replaces ``{}``."""
 ENCODING_ADVICE = "If the file has another encoding, name it, for example latin-1, cp1252 or utf-16: add {}."
-OF_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-"""The first bytes of a text file in UTF-16."""
+MARKED = {
+    **dict.fromkeys((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), "utf-32"),  # before UTF-16, whose mark begins the same
+    **dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "utf-16"),
+}
+"""The encodings that a text file can name by its first bytes, its byte order mark."""
 PACKED = {
     b"\x1f\x8b": "is compressed with gzip; expected plain text. Unpack it, and name the unpacked file.",
     b"PK\x03\x04": "is a ZIP archive, as Excel writes them; expected plain text. Save it as CSV, or unpack it.",
@@ -146,14 +149,15 @@ def _opened(path: Path, encoding: str, newline: str = "") -> TextIO:
 
 
 def _require_written_in(path: Path, encoding: str) -> None:
-    """Refuse a file whose first bytes say that it is packed, or is in UTF-16 and not in the encoding of this name."""
+    """Refuse a file whose first bytes say that it is packed, or is in another encoding than that of this name."""
     with path.open("rb") as file:
         begin = file.read(4)
     if said := next((said for first, said in PACKED.items() if begin.startswith(first)), None):
         raise AttestError(f"{path} {said}")
-    if begin.startswith(OF_UTF_16) and not encoding.startswith(("utf-16", "utf-32")):
-        advice = f"Type {option('encoding', 'utf-16')}"
-        raise AttestError(f"{path} is in UTF-16, as its first bytes say; expected {encoding.upper()}. {advice}")
+    said = next((said for mark, said in MARKED.items() if begin.startswith(mark)), encoding)
+    if not encoding.startswith(said):
+        advice = f"Type {option('encoding', said)}"
+        raise AttestError(f"{path} is in {said.upper()}, as its first bytes say; expected {encoding.upper()}. {advice}")
 
 
 def _csv(path: Path, encoding: str) -> Rows:

@@ -343,6 +343,13 @@ def test_utf_16_is_refused_as_another_encoding_and_can_be_read(tmp_path, name, r
     assert len(read_rows(raw(tmp_path, content, name).sources["train"], "train", "utf-16")) == 20
 
 
+def test_utf_32_is_not_taken_for_utf_16_whose_mark_begins_the_same(tmp_path):
+    data = raw(tmp_path, as_text().encode("utf-32"), "x.csv", encoding="utf-16")
+    with pytest.raises(AttestError, match=r"is in UTF-32, .* expected UTF-16\. Type .*=utf-32$"):
+        _ = data.corpus
+    assert len(read_rows(data.sources["train"], "train", "utf-32")) == 20
+
+
 @pytest.mark.parametrize("begin", [b"\x1f\x8b\x08\x00", b"PK\x03\x04"])
 def test_a_packed_file_that_is_called_as_text_is_refused(tmp_path, begin, refusal):
     with refusal():
