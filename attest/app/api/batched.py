@@ -54,20 +54,21 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
     Pairs of texts also get ``text_of_pair``. Batches of a tagger or of token ids get only ``special`` bool ``(B, T)``, True at
     tokens that the tokenizer adds to every text. Nothing changes without an encoder of Attest, or if a batch has ``word``.
     """
-    from attest.models.pretrained.texts import Encoder, is_pair
-
-    if not isinstance(encode, Encoder) or any("word" in batch for batch in batches):
+    encoder = encoder_in(encode)
+    if encoder is None or any("word" in batch for batch in batches):
         return batches
+    from attest.models.pretrained.texts import is_pair  # imports transformers
+
     texts = list(data)
-    if encode.tagging or any(isinstance(text, Mapping) for text in texts):
-        added = torch.tensor(encode.tokenizer("")["input_ids"], dtype=torch.int64)
+    if encoder.tagging or any(isinstance(text, Mapping) for text in texts):
+        added = torch.tensor(encoder.tokenizer("")["input_ids"], dtype=torch.int64)
         return [{"special": torch.isin(batch["token_ids"].cpu(), added)} | batch for batch in batches]
     found = []
     for batch in batches:
         given = [texts[row] for row in batch["id"].tolist()]
-        found.append(batch | {"word": padded([*map(encode.word_of, given)], -1)})
+        found.append(batch | {"word": padded([*map(encoder.word_of, given)], -1)})
         if all(map(is_pair, texts)):
-            found[-1]["text_of_pair"] = padded([*map(encode.text_of, given)], -1)
+            found[-1]["text_of_pair"] = padded([*map(encoder.text_of, given)], -1)
     return found
 
 
@@ -79,4 +80,5 @@ def told_of_special_tokens(tokenizer: Any, texts: Sequence[Any]) -> str | None:
 
 
 def padded(rows: list[list[int]], value: int) -> torch.Tensor:
+    """Return rows of numbers as a tensor int64 ``(B, T)``, each filled up to the longest with ``value``."""
     return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=value)

@@ -8,7 +8,7 @@ from torch import nn
 
 from attest.app.api.admitted import Defendant
 from attest.app.api.batched import padded
-from attest.app.api.batches import Batch, attended
+from attest.app.api.batches import Batch, Encode, attended, encoder_in
 from attest.app.api.given import Given
 from attest.app.api.measuring import device_of, inputs_of
 from attest.app.api.pipelines import require_own_answers
@@ -20,12 +20,12 @@ def batches_to_check(batches: Sequence[Batch], network: nn.Module) -> list[Batch
     """Return the batches that are most likely to reveal an error in the network."""
     ids = offers_of(network)
     special = torch.tensor([each for each in (ids.padding, ids.masked) if each is not None], dtype=torch.int64)
-    padded = [batch for batch in batches if not attended(batch).all()]
+    uneven = [batch for batch in batches if not attended(batch).all()]
     longest = max(batches, key=lambda batch: attended(batch).shape[-1])
     with_special = [
         batch for batch in batches if (torch.isin(batch["token_ids"].cpu(), special) & batch["mask"].cpu().bool()).any()
     ]
-    found = [batches[0], *padded[:1], longest, *with_special[:1]]
+    found = [batches[0], *uneven[:1], longest, *with_special[:1]]
     return list({id(batch): batch for batch in found}.values())
 
 
@@ -49,12 +49,10 @@ def require_given_model(defendant: Defendant, batch: Batch, read: Given) -> None
         require_own_answers(defendant.pipeline, network, encode, texts, batch, window)
 
 
-def _everything_of(encode: Any, data: Any, rows: Sequence[int]) -> dict[str, torch.Tensor]:
+def _everything_of(encode: Encode | None, data: Sequence[Any], rows: Sequence[int]) -> dict[str, torch.Tensor]:
     """Return the tensors ``(B, T)`` that the tokenizer returns in addition to ids and mask, such as token types."""
-    from attest.models.pretrained.texts import Encoder
-
-    given = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []
-    if not given or any(isinstance(each, Mapping) for each in given):
+    encoder = encoder_in(encode)
+    if encoder is None or any(isinstance(each, Mapping) for each in data):
         return {}
-    told = encode.everything([given[row] for row in rows])
+    told = encoder.everything([data[row] for row in rows])
     return {name: padded(values, 0) for name, values in told.items() if name not in ("input_ids", "attention_mask")}
