@@ -19,6 +19,7 @@ from attest.core.errors import AttestError
 from attest.core.labels import names_said_by
 from attest.core.measures import summarise
 from attest.core.memory import longest_quadratic
+from attest.core.modes import full_float32
 from attest.datamodules.encoded import EncodedDocuments
 from attest.datamodules.notice import say
 from attest.evidence import Engine
@@ -347,7 +348,7 @@ class Evidence(Callback):
     def _collect(self, trainer: Trainer, pl_module: LightningModule, batch: Batch) -> None:
         if trainer.testing:
             show_running(trainer, self.id, [each.id for each in _evidence_of(trainer) if each.enabled_on_test])
-        with self.engine.timed(self.id):
+        with self.engine.timed(self.id), full_float32():
             observation = self.observe(pl_module, batch)
             if observation is None:
                 return

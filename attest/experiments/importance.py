@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from attest.core.measures import movement
 from attest.core.memory import by_rows, bytes_at_once
+from attest.core.modes import without_cudnn
 from attest.models.inputs import Inputs
 from attest.models.observation import Observation, cached_per_batch, skips_long_texts
 from attest.models.prediction import predictions_of
@@ -71,7 +72,7 @@ def gradients_through_attention(observation: Observation) -> tuple[Tensor, ...]:
 
 @torch.enable_grad()
 def _gradients_of_prediction(observation: Observation, logits: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
-    with torch.backends.cudnn.flags(enabled=False):
+    with without_cudnn():
         return torch.autograd.grad(
             observation.of_predicted(predictions_of(observation.network, logits)).sum(), inputs, retain_graph=True
         )

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from attest.core.measures import normalised_entropy
 from attest.core.memory import by_rows
+from attest.core.modes import without_cudnn
 from attest.core.randomness import random_order
 from attest.experiments.importance import gradient_norm_inputs, leave_one_out_inputs
 from attest.experiments.sampling import Everyone, in_sample
@@ -106,7 +107,7 @@ def _influence_on_hidden(
 ) -> Tensor:
     """Return the influence of each token on the hidden state at one position of each reading, ``(readings, T)``."""
     again = observe(observation.network, position, tokens, mask)
-    with torch.backends.cudnn.flags(enabled=False):
+    with without_cudnn():
         return influence(again.hidden[torch.arange(len(position), device=position.device), position], again.embedded)
 
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded, to_itself, unwrapped
 from attest.core.errors import AttestError
 from attest.core.measures import jensen_shannon, movement, probabilities
+from attest.core.modes import full_float32
 from attest.core.rounding import rounding
 from attest.models.inputs import Inputs
 from attest.models.networks.transformer import TransformerLayer
@@ -104,7 +105,8 @@ class LayerObservation:
 
     def logits_under(self, rows: Tensor | slice, *interventions: Intervention) -> Tensor:
         """Run the texts ``rows``, int64 ``(R,)``, with changes inside layers; return logits ``(R, C)`` or ``(R, T, K)``."""
-        with intervene(self.network, *interventions), torch.autocast(self.mask.device.type, enabled=False):
+        device = self.mask.device.type
+        with intervene(self.network, *interventions), full_float32(), torch.autocast(device, enabled=False):
             return self._forward(rows)()
 
     @torch.no_grad()
@@ -247,6 +249,7 @@ def self_attending(network: nn.Module) -> list[str]:
     return layers
 
 
+@full_float32()
 def observe_layers(
     network: nn.Module,
     ids: Tensor | None,
@@ -334,7 +337,7 @@ def beginning_at(
 
 
 def _passed(network: nn.Module, forward: Callable[[], Tensor], device: torch.device) -> tuple[Tensor, dict[str, Tensor]]:
-    with torch.autocast(device.type, enabled=False), recorded(network, "weights") as weights:
+    with full_float32(), torch.autocast(device.type, enabled=False), recorded(network, "weights") as weights:
         return forward(), weights
 
 

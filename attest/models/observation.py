@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from attest.core.errors import AttestError
 from attest.core.measures import class_logits, probabilities
 from attest.core.memory import by_rows, longest_quadratic
+from attest.core.modes import without_cudnn
 from attest.models.contract import (
     require_attention,
     require_batch,
@@ -384,12 +385,12 @@ def observe(
     module = cast(nn.Module, network)
     require_batch(ids, tokens, mask)
     require_columns(words, special, mask)
-    # cuDNN refuses the backward pass of a recurrent network in evaluation mode; its native kernels do not. Evidence compares
-    # outputs that differ by less than half precision resolves, so a network trained in it is put on trial in its own.
+    # Evidence compares outputs that differ by less than half precision resolves, so a network trained in it is put on trial
+    # in its own.
     with (
         torch.inference_mode(False),
         torch.enable_grad(),
-        torch.backends.cudnn.flags(enabled=False),
+        without_cudnn(),
         torch.autocast(tokens.device.type, enabled=False),
     ):
         inputs = Inputs(outside_inference(tokens), outside_inference(mask), beside or {})

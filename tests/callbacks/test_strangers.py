@@ -72,6 +72,25 @@ def test_a_batch_is_observed_once_for_all_experiments():
     assert module.observed == 6, "21 texts are six batches of four"
 
 
+def test_products_that_training_may_round_are_exact_in_evidence():
+    class Noting(Stranger):
+        def test_step(self, batch, batch_idx):
+            own.add(torch.get_float32_matmul_precision())
+
+    module, noted, own = Noting(), set(), set()
+    plain = table_of(FeatureImportance(), module=module)
+    for part in module.network.children():
+        part.register_forward_pre_hook(lambda *_: noted.add(torch.get_float32_matmul_precision()))
+    torch.set_float32_matmul_precision("medium")
+    try:
+        found = table_of(FeatureImportance(), module=module)
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert noted == {"highest"}
+    assert "medium" in own
+    pd.testing.assert_frame_equal(found, plain, check_exact=True)
+
+
 def test_what_a_step_returns_is_not_observed_again():
     class Returning(Stranger):
         def test_step(self, batch, batch_idx):

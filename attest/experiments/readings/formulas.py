@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from attest.core.attention.interventions import Intervention, intervene
 from attest.core.measures.divergences import cosine_distance
 from attest.core.memory import by_rows
+from attest.core.modes import without_cudnn
 from attest.experiments.erasure.read_anew import logits_of, reading_embedded
 from attest.experiments.erasure_until_flip import attention_gradient
 from attest.experiments.importance import gradients_through_attention
@@ -118,7 +119,7 @@ def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tenso
         texts = observation.texts.rows(rows).of_tokens(lambda column: observation.narrowed(column, size))
         inputs = observation.narrowed(embedded[rows], size)
         at_point = (like(point, inputs) * inputs).requires_grad_()
-        with torch.backends.cudnn.flags(enabled=False):
+        with without_cudnn():
             logits = logits_of(observation.network, texts, at_point)
             predicted = predictions_of(observation.network, logits).gather(-1, observation.predicted[rows].unsqueeze(-1))
             (gradient,) = torch.autograd.grad(predicted.sum(), at_point)
