@@ -2,8 +2,8 @@
 
 The accelerator is the fake one of ``tests/fake_device.py``: nothing may mix devices, numbers are those of the CPU, and what an
 experiment launches, reads and uploads for a batch of four texts is counted. ``on_a_device.yaml`` has the budget of each; an
-experiment that is new in the registry is tried by itself, and needs a line there. ``python -m benchmarks.launches`` counts
-larger batches, and prints the lines that launch most.
+experiment that is new in the registry is tried by itself, and needs its id there, with a line for each kind of model.
+``python -m benchmarks.launches`` counts larger batches, and prints the lines that launch most.
 
 *Launches* are what the CPU's operations would be, one kernel each. That is too much where an accelerator has one kernel for
 several: a recurrent layer is some operations for each token here, and one call of cuDNN there. So *fused* counts each pass
@@ -117,16 +117,18 @@ def test_a_trial_on_a_device_has_the_tables_of_the_cpu(kind):
 
 def require_within(kind: str, name: str, counted: dict[str, int], device: FakeDevice) -> None:
     """Compare the counts of an experiment with its budget, and say what to do."""
-    line = f"  {name}: {{{', '.join(f'{what}: {count}' for what, count in counted.items())}}}"
-    allowed = yaml.safe_load(BUDGET.read_text(encoding="utf-8")).get(kind, {}).get(name)
-    assert allowed is not None, f"{name} on {kind} has no budget. Write into {BUDGET.name}, below “{kind}”:\n{line}"
+    line = f"  {kind}: {{{', '.join(f'{what}: {count}' for what, count in counted.items())}}}"
+    allowed = yaml.safe_load(BUDGET.read_text(encoding="utf-8")).get(name, {}).get(kind)
+    assert allowed is not None, f"{name} on {kind} has no budget. Write into {BUDGET.name}, below “{name}:”:\n{line}"
     room = {what: ROOM if what in ("launches", "fused") or name == "E19" else 1.0 for what in counted}
     over = {what: count for what, count in counted.items() if count > room[what] * allowed.get(what, 0)}
     where = "\n".join(f"{count:6} × {line}" for line, count in [*device.syncs.most_common(5), *device.uploads.most_common(3)])
     assert not over, (
         f"{name} on {kind} costs more on an accelerator than before: {over}, allowed are {allowed}. The CPU waits at each "
         "read (.item(), .tolist(), nonzero, a bool of a tensor), so read once a batch, and launch for all texts at once. Most "
-        f"are at:\n{where}\nIf the change is worth its price, write into {BUDGET.name}, below “{kind}”:\n{line}"
+        f"are at:\n{where}\nIf the change is worth its price, write into {BUDGET.name}, below “{name}:”:\n{line}"
     )
     under = {what: count for what, count in counted.items() if count < LEAST * allowed.get(what, 0)}
-    assert not under, f"{name} on {kind} has become cheaper: {under}. To keep it so, write into {BUDGET.name}:\n{line}"
+    assert not under, (
+        f"{name} on {kind} has become cheaper: {under}. To keep it so, write into {BUDGET.name}, below “{name}:”:\n{line}"
+    )
