@@ -32,7 +32,7 @@ def test_a_section_of_the_list_stands_in_its_place_on_the_page_and_in_its_naviga
     glance, *others = sections.SECTIONS
     monkeypatch.setattr(sections, "SECTIONS", (glance, lambda asked: mine, *others))
     page = page_of(run, tmp_path)
-    assert links_of(page) == ["glance", "mine", "questions", "made"]
+    assert links_of(page)[:2] == ["glance", "mine"]
     places = [page.index(f'id="{key}"') for key in links_of(page)]
     assert places == sorted(places)
     assert page.count("Said & done") == 1, "a body is HTML, and is not escaped again"

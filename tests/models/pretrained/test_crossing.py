@@ -172,12 +172,9 @@ def test_a_trial_of_a_classifier_has_its_own_probabilities_and_says_what_is_on_t
         assert tried.table(name).select_dtypes("number").notna().any().any(), name
     assert "win_comprehensiveness_cross_attention" in tried.table("E15")
     assert not [name for name in tried.table("E15") if "rollout" in name or "lrp" in name]
-    assert set(attest.trial(model, TEXTS[:2], "all", tokenizer=tokenizer, progress=False).experiments) == {
-        *QUICK,
-        "E10",
-        "E19",
-        "instances",
-    }
+    every = {*attest.trial(model, TEXTS[:2], "all", tokenizer=tokenizer, progress=False).experiments}
+    assert every >= {*QUICK, "E10", "E19", "instances"}
+    assert every.isdisjoint({"E16", "E17"})
 
 
 def _read(tokenizer, text):
