@@ -3,10 +3,13 @@
 import json
 import os
 import tarfile
+from pathlib import Path
 
 import pytest
 
 from docs.archive import DAY, KEPT, pack
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 @pytest.fixture
@@ -47,3 +50,12 @@ def test_the_same_runs_give_the_same_bytes(runs, tmp_path):
     for name in ("first", "second"):
         pack(runs, tmp_path / f"{name}.tar.xz")
     assert (tmp_path / "first.tar.xz").read_bytes() == (tmp_path / "second.tar.xz").read_bytes()
+
+
+def test_the_page_of_results_tells_how_many_runs_are_archived():
+    page = (RESULTS / "README.md").read_text(encoding="utf-8")
+    count = 0
+    for corpus in ("sst", "20news", "conll2000", "imdb"):
+        with tarfile.open(RESULTS / f"runs-{corpus}.tar.xz") as archive:
+            count += sum(name.endswith("/summary.json") for name in archive.getnames())
+    assert f" of {count} runs (`python -m docs.archive`)" in page
