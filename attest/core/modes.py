@@ -1,5 +1,6 @@
 """What surrounds the call of a user: modes of torch, and a ``forward`` that a library has put in place of the model's own."""
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,6 +20,8 @@ EXACT = "highest"
 rounded to bfloat16 or TF32."""
 UNROUNDED = "ieee"
 """The same for one kind of computation of one backend, as its attribute ``fp32_precision``, which torch has since 2.9."""
+ONEDNN = ("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE")
+"""Environment variables that let oneDNN round float32, whatever torch is told; some images for cloud machines set them."""
 _TURN = threading.RLock()
 
 
@@ -34,7 +37,8 @@ def full_float32() -> Iterator[None]:
     """Compute float32 products, convolutions and recurrent layers without rounding to less inside the ``with`` block.
 
     Evidence compares outputs that differ by less than bfloat16 or TF32 resolve. Users allow these for their training: by
-    ``torch.set_float32_matmul_precision``, or for each backend; and cuDNN computes in TF32 unless it is told not to.
+    ``torch.set_float32_matmul_precision``, or for each backend; and cuDNN computes in TF32 unless it is told not to. Where an
+    environment variable of ``ONEDNN`` allows it, no setting of torch forbids it, so the block does without oneDNN.
 
     Examples:
         >>> import torch
@@ -47,6 +51,8 @@ def full_float32() -> Iterator[None]:
         >>> torch.set_float32_matmul_precision("highest")
     """
     with ExitStack() as kept:
+        if any(os.environ.get(name, "strict").lower() != "strict" for name in ONEDNN):
+            kept.enter_context(torch.backends.mkldnn.flags(enabled=False, allow_tf32=False))
         parts = _parts_of_backends()
         for part in parts:
             kept.callback(setattr, part, "fp32_precision", part.fp32_precision)
