@@ -43,6 +43,31 @@ def evidence_table() -> str:
     return markdown_table([("id", "question", "source"), *rows])
 
 
+def kinds_table() -> str:
+    """Return the table of what each kind of evidence can say, and what it cannot, with the experiments of that kind."""
+    specs = EXPERIMENTS.values()
+    kinds = dict.fromkeys(spec.says for spec in specs)
+    rows = [(of.kind, ", ".join(spec.id for spec in specs if spec.says == of), of.can, of.cannot) for of in kinds]
+    return markdown_table([("kind of evidence", "experiments", "can say", "cannot say"), *rows, *NO_EXPERIMENTS])
+
+
+NO_EXPERIMENTS = (
+    (
+        "Leaving sources out",
+        "E18, [`attest sources`](sources.md)",
+        "what a decoder's answer loses without one source, and whether attention names this source",
+        "which source the answer comes from if two sources say the same",
+    ),
+    (
+        "Known truth",
+        "planted texts",
+        "whether attention finds the words that decide",
+        "anything about a corpus whose truth nobody knows",
+    ),
+)
+"""The kinds of evidence that come from no experiment of a run."""
+
+
 def columns_reference() -> str:
     """Return a section for each experiment: its columns, and those whose means stand in the report."""
     return "\n\n".join(_section(spec) for spec in EXPERIMENTS.values() if spec.columns)
@@ -189,6 +214,7 @@ def _in_order(needed: Requirement) -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "table": evidence_table,
+    "kinds": kinds_table,
     "columns": columns_reference,
     "judges": judged_table,
     "commands": commands_reference,

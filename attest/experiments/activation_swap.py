@@ -8,6 +8,7 @@ from torch import Tensor
 from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax
 from attest.core.measures import jensen_shannon, total_variation
 from attest.core.measures.numbers import number
+from attest.experiments.kinds_of_evidence import OTHER_ATTENTION
 from attest.experiments.sink import SPARED, and_for_decoders, columns_of_decoders
 from attest.experiments.spec import MOVES, Column, Means, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, rightly
@@ -122,6 +123,7 @@ SPEC = Spec(
     source="Drozdyuk et al.",
     about="predictions",
     cost="linear in T where the decoder is linear; inside layers one forward pass for each projection and layer",
+    says=OTHER_ATTENTION,
     about_columns="If texts have no labels, `kept_<projection>`, whether the decision stays, replaces `correct` and "
     "`correct_<projection>`.",
     columns=(

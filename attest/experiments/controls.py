@@ -7,6 +7,7 @@ has the loss of E7. (Wiegreffe & Pinter 2019; Meister et al. 2021; Yang.)
 
 from dataclasses import replace
 
+from attest.experiments.kinds_of_evidence import MISLEADING, OTHER_MODELS
 from attest.experiments.spec import Column, Spec
 
 SAME = Column.yes_or_no(
@@ -27,6 +28,7 @@ UNIFORM = Spec(
     source="Wiegreffe & Pinter 2019",
     about="predictions",
     cost="one training",
+    says=OTHER_MODELS,
     needs="controls",
 )
 
@@ -38,6 +40,7 @@ SEEDS = Spec(
     source="Wiegreffe & Pinter 2019",
     about="states",
     cost="one training for each seed",
+    says=OTHER_MODELS,
     needs="controls",
     about_columns=(
         "Controls in `controls/evidence/` of the base's folder have the columns of E7 for each seed, such as `jsd/seed 1`, "
@@ -72,6 +75,7 @@ GUIDES = Spec(
     source="Wiegreffe & Pinter 2019; Yang",
     about="states",
     cost="one training",
+    says=OTHER_MODELS,
     needs="controls",
     about_columns="Guided runs in `guides/<name>/` of their base's folder have the columns of E7.",
     columns=(
@@ -94,6 +98,7 @@ ADVERSARIES = Spec(
     source="Wiegreffe & Pinter 2019; Meister et al. 2021; Yang",
     about="states",
     cost="one training for each λ",
+    says=MISLEADING,
     needs="adversaries",
     about_columns=(
         "Adversaries lie in `adversarial/<name>/` of their base's folder. For taggers, columns are means over tokens; columns "

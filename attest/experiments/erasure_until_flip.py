@@ -15,6 +15,7 @@ from torch import Tensor
 from attest.core.measures import probabilities
 from attest.core.randomness import random_order
 from attest.experiments.erasure.outcomes import left_after_each
+from attest.experiments.kinds_of_evidence import ERASED_WEIGHTS
 from attest.experiments.spec import Column, Drawing, Means, Spec
 from attest.models.observation import Observation, cached_per_batch
 
@@ -172,6 +173,7 @@ SPEC = Spec(
     source="Serrano & Smith 2019; exact: ours",
     about="states",
     cost="T log T if the decoder is linear, else one decoding for each weight",
+    says=ERASED_WEIGHTS,
     columns=(
         Column.share("fraction_<order>", "weights set to zero until the decision flips, as a share of the tokens"),
         Column.share("fraction_common_<order>", "`fraction_<order>` if the decision flips in every order of erasing"),

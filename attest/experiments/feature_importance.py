@@ -16,6 +16,7 @@ from attest.experiments.importance import (
     leave_one_out_hidden_renormalised,
     leave_one_out_inputs,
 )
+from attest.experiments.kinds_of_evidence import AGREEMENT
 from attest.experiments.sink import LEFT_OUT, WITHOUT, columns_of_decoders, has_sinks, tokens_that_are_sinks
 from attest.experiments.spec import MOVES, Column, Drawing, Means, OfNumbers, Row, Spec, TokenWeights
 from attest.experiments.words import agreement_over_words
@@ -222,6 +223,7 @@ SPEC = Spec(
     source="Jain & Wallace 2019; Meister et al. 2021",
     about="tokens",
     cost="T forward passes for each text for leave-one-out, two backward passes for gradients",
+    says=AGREEMENT,
     about_columns="With `l1=true`, `gradient_l1_norm_inputs` and `gradient_l1_norm_hidden` are importances, too. "
     "If texts are in subwords, `tau_words_<importance>` and `concordant_words_<importance>` are about words: "
     "attention and gradients are summed over the subwords of a word, and `leave_one_out_words` removes the whole word. No "

@@ -9,7 +9,7 @@ from torch import Tensor
 from attest.core.measures.identifiability import agreement, column_space, effective_attention, with_ones
 from attest.core.memory import by_rows
 from attest.experiments.sink import BEFORE, SPARED, columns_of_decoders
-from attest.experiments.spec import Column, OfNumbers, Spec
+from attest.experiments.spec import Column, OfNumbers, Says, Spec
 from attest.models.layers_observed import mean_over_rows
 from attest.models.observation import Observation
 
@@ -102,6 +102,11 @@ SPEC = Spec(
     source="Brunner et al. 2020",
     about="states",
     cost="one singular value decomposition of T × H for each text, inside layers one for each head",
+    says=Says(
+        "Algebra",
+        "how much of the attention can change the output at all",
+        "whether this part of the attention is right",
+    ),
     about_columns="Columns from `rank` on are about Transformers: means over heads and rows, of all layers or, with "
     "`_layer<l>` at the end, of the l-th layer. `_strict` uses that weights sum to 1. For a decoder, they are about the "
     "deciding token's row; with `_without_sink` the sinks of a head keep their weight, and the other weights are made to sum "

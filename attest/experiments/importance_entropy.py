@@ -17,7 +17,7 @@ from attest.core.randomness import random_order
 from attest.experiments.importance import gradient_norm_inputs, leave_one_out_inputs
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.sink import LEFT_OUT, columns_of_decoders, has_sinks, tokens_that_are_sinks
-from attest.experiments.spec import Column, Drawing, Means, OfNumbers, Spec
+from attest.experiments.spec import Column, Drawing, Means, OfNumbers, Says, Spec
 from attest.models.observation import Observation, observe
 from attest.models.traits import traits_of
 
@@ -141,6 +141,11 @@ SPEC = Spec(
     source="Meister et al. 2021",
     about="tokens",
     cost="T forward passes for each text for leave-one-out, a backward pass for each sampled state",
+    says=Says(
+        "Concentration",
+        "whether few inputs have most of the influence",
+        "that these inputs are the inputs with most attention",
+    ),
     columns=(
         *ENTROPIES,
         Column.share(

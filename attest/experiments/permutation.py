@@ -7,6 +7,7 @@ from torch import Tensor
 from attest.core.measures import total_variation
 from attest.core.memory import sort_rows
 from attest.core.randomness import random_permutations
+from attest.experiments.kinds_of_evidence import OTHER_ATTENTION
 from attest.experiments.sink import SPARED, and_for_decoders
 from attest.experiments.spec import Column, Drawing, Means, OfNumbers, Spec
 from attest.models.observation import Observation
@@ -99,6 +100,7 @@ SPEC = Spec(
     source="Jain & Wallace 2019",
     about="states",
     cost="linear in T where the decoder is linear; inside layers one forward pass for each permutation and layer",
+    says=OTHER_ATTENTION,
     about_columns="Inside layers, each row is permuted over the tokens that it may attend to. With `_layer<l>` at the end, a "
     "column is about the l-th layer alone; columns of all rows without sinks have no such copy.",
     columns=(

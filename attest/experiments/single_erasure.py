@@ -5,6 +5,7 @@ from torch import Tensor
 
 from attest.core.measures import jensen_shannon, probabilities
 from attest.core.randomness import random_order
+from attest.experiments.kinds_of_evidence import ERASED_WEIGHTS
 from attest.experiments.spec import LN2, Column, Drawing, Means, Spec
 from attest.models.observation import Observation
 
@@ -116,6 +117,7 @@ SPEC = Spec(
     source="Serrano & Smith 2019",
     about="states",
     cost="linear in T",
+    says=ERASED_WEIGHTS,
     columns=(
         *ERASED,
         *(each.untitled(f"{each.name}_support", f"`{each.name}`; the other token has attention") for each in ERASED),

@@ -290,6 +290,20 @@ class Inside:
 
 
 @dataclass(frozen=True)
+class Says:
+    """What a kind of evidence can say, and what it cannot. Experiments of one kind share it.
+
+    Args:
+        kind: the name of the kind, such as ``Algebra``.
+        can, cannot: the ends of the sentences “It can say …” and “It cannot say …”.
+    """
+
+    kind: str
+    can: str
+    cannot: str
+
+
+@dataclass(frozen=True)
 class Spec:
     """The description of an experiment: everything that reports and commands need to know about it.
 
@@ -300,6 +314,7 @@ class Spec:
         does: how the experiment answers the question, in a line.
         source: the authors who published the experiment.
         cost: what the experiment costs, such as the number of passes, and how this grows with the length T of a text.
+        says: what it can say, and what it cannot; an object of its own, or that of another experiment of its kind.
         columns: the columns of its table, besides those that identify the text; those with a title in the report's order.
         answer: takes the means; returns the sentence that answers the question, or None if the means do not suffice.
         weights: the token weights that can be shown on a text.
@@ -326,6 +341,7 @@ class Spec:
     source: str
     about: About
     cost: str
+    says: Says
     columns: tuple[Column, ...] = ()
     answer: Callable[[Means], str | None] | None = None
     weights: tuple[TokenWeights, ...] = ()

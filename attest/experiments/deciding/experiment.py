@@ -29,7 +29,7 @@ from attest.experiments.erasure.tags import about_one_token
 from attest.experiments.readings.compared import column_of, title_of
 from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, random_reading, reading_of
 from attest.experiments.sampling import Everyone, among_first, sample_of_ids
-from attest.experiments.spec import MOVES, Column, Inside, Means, OfNumbers, Row, Spec, TokenWeights
+from attest.experiments.spec import MOVES, Column, Inside, Means, OfNumbers, Row, Says, Spec, TokenWeights
 from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation, observe_again
 from attest.models.prediction import says_number
@@ -272,6 +272,11 @@ SPEC = Spec(
     source="Carter et al. 2019; Ribeiro et al. 2018; here with neutral fillings, and asked of the explanation's own words",
     about="tokens",
     cost="about 4 T passes and 100 more for a text, on a sample of texts",
+    says=Says(
+        "Keeping words among neutral ones",
+        "in how many texts an explanation points at words that suffice for the decision",
+        "that the model has used these words, if others say the same; anything about words that are missing",
+    ),
     about_columns="Words that are not kept are replaced by random neutral words of the corpus; special tokens stay. “What "
     "decides in a text” in the documentation defines the terms.",
     columns=(

@@ -29,7 +29,7 @@ from attest.experiments.erasure.outcomes import (
 from attest.experiments.erasure.read_anew import controlled_shares_of, shares_of, soft_scores_of_each, tau_randomised
 from attest.experiments.erasure.until_clear import until_clear
 from attest.experiments.sampling import Everyone, in_sample
-from attest.experiments.spec import MOVES, Column, Drawing, Means, OfNumbers, Spec
+from attest.experiments.spec import MOVES, Column, Drawing, Means, OfNumbers, Says, Spec
 from attest.models.observation import Observation
 from attest.models.variants import attends_within
 
@@ -241,6 +241,11 @@ SPEC = Spec(
     source="DeYoung et al. 2020; Edin et al. 2024",
     about="tokens",
     cost="linear in T; a sample of texts is read again",
+    says=Says(
+        "Erasing tokens",
+        "that tokens ranked first change the prediction more than equally many random tokens",
+        "what the model does on whole texts, so compare several operators",
+    ),
     about_columns=NO_OTHERS,
     columns=(
         *FALLS[:3],

@@ -24,7 +24,7 @@ from attest.core.rounding import in_steps, rounding
 from attest.experiments.layers.mattering import what_matters
 from attest.experiments.layers.switching import Heads, Pairs, unseen
 from attest.experiments.layers.tampering import beside_random, highest
-from attest.experiments.spec import ANY, SHARE, Column, Drawing, Inside, Means, Spec
+from attest.experiments.spec import ANY, SHARE, Column, Drawing, Inside, Means, Says, Spec
 from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import says_number
 from attest.models.traits import traits_of
@@ -205,6 +205,11 @@ SPEC = Spec(
     source="Michel et al. 2019; Syed et al. 2023",
     about="layers",
     cost="a pass from its layer on for each head, about 50 passes for sets, one for each token, and one gradient",
+    says=Says(
+        "Switching heads off",
+        "whether decisions need heads that look at the evidence more than other heads in their layers",
+        "that a head without effect does nothing: other heads may do its work",
+    ),
     about_columns="A head that is switched off returns its mean over all tokens of all texts. `<by>` is `look`, `write` or "
     "`chosen`, the heads of the setting `heads`. For a tagger the columns `flipped` are shares of tags.",
     columns=(

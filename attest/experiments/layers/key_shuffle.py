@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from attest.core.randomness import random_bits, random_permutations
+from attest.experiments.kinds_of_evidence import OTHER_ATTENTION
 from attest.experiments.layers.tampering import (
     Sinks,
     Tampering,
@@ -101,6 +102,7 @@ SPEC = Spec(
     source="Drozdyuk et al.",
     about="layers",
     cost="one forward pass for each draw and layer; an attack is trained",
+    says=OTHER_ATTENTION,
     needs="attacks",
     about_columns="Columns are about all layers together or, with `_layer<l>` at the end, about the l-th layer, counted from "
     "1. The last four columns need a trained adversary.",

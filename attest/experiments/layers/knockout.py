@@ -16,7 +16,7 @@ from attest.core.measures import movement
 from attest.core.randomness import random_order
 from attest.experiments.layers.tampering import DecidingRow, beside_random, highest, named, row_among
 from attest.experiments.sink import parks_attention
-from attest.experiments.spec import MOVES, NO_DECISION, Column, Drawing, Inside, Means, OfNumbers, Spec
+from attest.experiments.spec import MOVES, NO_DECISION, Column, Drawing, Inside, Means, OfNumbers, Says, Spec
 from attest.models.contract import shown_class
 from attest.models.layers_observed import LayerObservation
 from attest.models.prediction import lead, logits_of_classes, rounding_of, says_number
@@ -201,6 +201,11 @@ SPEC = Spec(
     source="Geva et al. 2023",
     about="layers",
     cost="one pass of the whole text, and one pass of the last token for each set and window",
+    says=Says(
+        "Cutting edges",
+        "that the deciding token of a decoder needs the tokens that it attends to, in these layers",
+        "that no other path carries the same information",
+    ),
     about_columns="Only decoders have these columns. No set contains the first token, the deciding one or special ones. With "
     "`_layers<first>to<last>` at the end, columns from `drop` to `flipped_sink` are about a window of layers, from 1.",
     columns=(

@@ -20,6 +20,7 @@ from attest.experiments.erasure.four_operators import FALL, KINDS, NO_OTHERS, ST
 from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
 from attest.experiments.erasure.outcomes import Columns, area, on_part, outcomes_of, random_ranks, ranked_by, sizes, win_rate
+from attest.experiments.kinds_of_evidence import AGREEMENT
 from attest.experiments.readings.formulas import completeness_gap, relevance_gap
 from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, asked_readings, random_reading
 from attest.experiments.readings.rationales import against_marks
@@ -285,6 +286,7 @@ SPEC = Spec(
     source="Kobayashi et al. 2020; Abnar & Zuidema 2020; Sundararajan et al. 2017; Mohebbi et al. 2023",
     about="tokens",
     cost="linear in T, on a sample of texts",
+    says=AGREEMENT,
     about_columns=NO_OTHERS,
     columns=(
         *IN_PROBABILITY[:3],
