@@ -9,6 +9,8 @@ from torch import Tensor, nn
 
 from attest.core.errors import AttestError
 from attest.core.rounding import compared
+from attest.experiments.registry import runnable
+from attest.experiments.spec import Spec
 from attest.judges.measuring import Measured, measure
 from attest.judges.population import Recipe, made
 from attest.judges.texts import draw_texts
@@ -68,12 +70,34 @@ class Defended(NamedTuple):
 
 
 def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the configuration in which the entries of ``added`` are among the tests and settings."""
+    """Return a copy of the configuration in which the entries of ``added`` are among the tests and settings.
+
+    An experiment on pooled attention that no test names gets a test for each column of which its ``SPEC`` says which end is
+    suspicious.
+    """
     tests, settings = dict(stated["tests"]), dict(stated["settings"])
     for later in stated["added"].values():
         tests["pooled"] = tests["pooled"] | later["pooled"]
         settings["pooled"] = settings["pooled"] | later["settings"]
+    named = {test["experiment"] for test in tests["pooled"].values()}
+    for spec in runnable().values():
+        if spec.id not in named and spec.about in ("tokens", "states"):
+            tests["pooled"] = tests["pooled"] | tests_of(spec)
     return {**stated, "tests": tests, "settings": settings}
+
+
+def tests_of(spec: Spec) -> dict[str, dict[str, Any]]:
+    """Return a test for each column of an experiment that its ``SPEC`` calls suspicious."""
+    return {
+        f"{spec.id} {column.name} (added)": {
+            "experiment": spec.id,
+            "column": column.name,
+            "sign": 1 if column.suspicious == "high" else -1,
+            "of": spec.about,
+        }
+        for column in spec.measures
+        if column.suspicious is not None and not column.only
+    }
 
 
 def defendant(stated: Mapping[str, Any], name: str, rule: str, kind: str = "pooled") -> nn.Module:
