@@ -1,8 +1,8 @@
 """Every experiment on every kind of model runs on an accelerator as on the CPU, and within a budget.
 
 The accelerator is the fake one of ``tests/fake_device.py``: nothing may mix devices, numbers are those of the CPU, and what an
-experiment launches, reads and uploads for a batch of four texts is counted. ``on_a_device.yaml`` has the budget of each; an
-experiment that is new in the registry is tried by itself, and needs its id there, with a line for each kind of model.
+experiment launches, reads and uploads for a batch of four texts is counted. The snapshots have the budget of each; an
+experiment that is new in the registry is tried by itself, and ``--snapshot-update`` writes down its budget.
 ``python -m benchmarks.launches`` counts larger batches, and prints the lines that launch most.
 
 *Launches* are what the CPU's operations would be, one kernel each. That is too much where an accelerator has one kernel for
@@ -11,14 +11,14 @@ through such a layer, forwards or backwards, as one. It is too little in turn wh
 gradients in evaluation mode (``observe``, gradients): there an accelerator launches some kernels for each token.
 """
 
+import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 import torch
-import yaml
+from syrupy.extensions.amber import AmberSnapshotExtension
 from torch import nn
 
 import attest
@@ -30,12 +30,39 @@ from tests.fake_device import DEVICE, FakeDevice, fake_device
 
 CLOSE = 5e-6
 """The largest difference from the CPU, absolute for numbers of order 1."""
-BUDGET = Path(__file__).with_name("on_a_device.yaml")
 ROOM = 1.1
 """How many times its budget of launches an experiment may need, since versions of PyTorch cut operations into other kernels.
-Reads and uploads are exact, except for E19: how often it reads depends on last digits."""
+Reads and uploads are exact."""
 LEAST = 0.7
 """What needs a smaller share of its budget gets a smaller budget, so that it stays as cheap as it became."""
+
+
+class Budget(AmberSnapshotExtension):
+    """A snapshot of counts that also holds where they are within their budget."""
+
+    varies = ("launches", "fused")
+
+    def matches(self, *, serialized_data: Any, snapshot_data: Any) -> bool:
+        counted, kept = (
+            {what: int(count) for what, count in re.findall(r"(\w+): (\d+)", data)}
+            for data in (serialized_data, snapshot_data)
+        )
+        room = {what: ROOM if what in self.varies else 1.0 for what in kept}
+        return counted.keys() == kept.keys() and all(
+            LEAST * kept[what] <= count <= room[what] * kept[what] for what, count in counted.items()
+        )
+
+
+def counts_in(line: str) -> dict[str, int]:
+    return {what: int(count) for what, count in re.findall(r"(\w+): (\d+)", line)}
+
+
+class BudgetOfSearch(Budget):
+    """How often E19 reads and uploads depends on last digits, too."""
+
+    varies = ("launches", "fused", "syncs", "uploads")
+
+
 OTHERS = pytest.mark.whole("models of other people, with each experiment")
 MANY = pytest.mark.whole("a text is read in hundreds of variants")
 
@@ -82,7 +109,7 @@ def test_a_network_is_tried_with_each_experiment_that_suits_it(kind):
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
-def test_an_experiment_runs_on_a_device_as_on_the_cpu_within_its_budget(kind, name):
+def test_an_experiment_runs_on_a_device_as_on_the_cpu_within_its_budget(kind, name, snapshot):
     of = KINDS[kind]
     expected = measured(of, of.make(), name)
     with fake_device() as device:
@@ -94,7 +121,9 @@ def test_an_experiment_runs_on_a_device_as_on_the_cpu_within_its_budget(kind, na
         torch.testing.assert_close(
             found[column], values.detach(), atol=CLOSE, rtol=CLOSE, equal_nan=True, msg=lambda m, c=column: f"{c}: {m}"
         )
-    require_within(kind, name, counted, device)
+    line = ", ".join(f"{what}: {count}" for what, count in counted.items())
+    within = line == snapshot(extension_class=BudgetOfSearch if name == "E19" else Budget)
+    assert within, advice(f"{name} on {kind}", line, device)
 
 
 @pytest.mark.parametrize("kind", ["pooled", pytest.param("encoder", marks=OTHERS)])
@@ -115,20 +144,11 @@ def test_a_trial_on_a_device_has_the_tables_of_the_cpu(kind):
         pd.testing.assert_frame_equal(found[name], table, rtol=CLOSE, atol=CLOSE)
 
 
-def require_within(kind: str, name: str, counted: dict[str, int], device: FakeDevice) -> None:
-    """Compare the counts of an experiment with its budget, and say what to do."""
-    line = f"  {kind}: {{{', '.join(f'{what}: {count}' for what, count in counted.items())}}}"
-    allowed = yaml.safe_load(BUDGET.read_text(encoding="utf-8")).get(name, {}).get(kind)
-    assert allowed is not None, f"{name} on {kind} has no budget. Write into {BUDGET.name}, below “{name}:”:\n{line}"
-    room = {what: ROOM if what in ("launches", "fused") or name == "E19" else 1.0 for what in counted}
-    over = {what: count for what, count in counted.items() if count > room[what] * allowed.get(what, 0)}
+def advice(what: str, line: str, device: FakeDevice) -> str:
+    """Return what an experiment costs outside its budget, where, and what to do."""
     where = "\n".join(f"{count:6} × {line}" for line, count in [*device.syncs.most_common(5), *device.uploads.most_common(3)])
-    assert not over, (
-        f"{name} on {kind} costs more on an accelerator than before: {over}, allowed are {allowed}. The CPU waits at each "
+    return (
+        f"{what} has no budget, or costs less than {LEAST} or more than {ROOM} times that: {line}. The CPU waits at each "
         "read (.item(), .tolist(), nonzero, a bool of a tensor), so read once a batch, and launch for all texts at once. Most "
-        f"are at:\n{where}\nIf the change is worth its price, write into {BUDGET.name}, below “{name}:”:\n{line}"
-    )
-    under = {what: count for what, count in counted.items() if count < LEAST * allowed.get(what, 0)}
-    assert not under, (
-        f"{name} on {kind} has become cheaper: {under}. To keep it so, write into {BUDGET.name}, below “{name}:”:\n{line}"
+        f"are at:\n{where}\nIf it is new or cheaper, or the change is worth its price, run this test with --snapshot-update."
     )

@@ -47,6 +47,6 @@ def test_a_section_that_does_not_apply_is_neither_on_the_page_nor_in_its_navigat
 
 def test_each_link_of_the_navigation_leads_to_a_section(small_run):
     page = small_run.report.read_text(encoding="utf-8")
-    assert links_of(page) == ["glance", "questions", "first", "figures", "texts", "instances", "readings", "made"]
+    assert {"glance", "questions", "first", "figures", "texts", "instances", "readings", "made"} <= {*links_of(page)}
     for key in links_of(page):
         assert page.count(f'id="{key}"') == 1
