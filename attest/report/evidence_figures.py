@@ -26,7 +26,8 @@ from attest.experiments.layers.heads import CURVE, by_head
 from attest.experiments.readings import READINGS
 from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
 from attest.report.collection import whiskers
-from attest.report.figures import ALL_TEXTS, CLASS_COLOURS, most_predicted, on_hover
+from attest.report.figures import CLASS_COLOURS, on_hover
+from attest.report.panels import ALL_TEXTS, most_predicted
 from attest.report.related import HEADINGS
 
 ATTENTION_BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")

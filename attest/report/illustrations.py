@@ -12,8 +12,9 @@ from attest.core.kinds import CLASSES, Kind
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
 from attest.report import evidence_figures
-from attest.report.figures import ALL_TEXTS, Illustration, drawable, most_predicted
+from attest.report.figures import Illustration
 from attest.report.findings import Findings
+from attest.report.panels import ALL_TEXTS, drawable, most_predicted
 from attest.runs.contents import RunContents
 from attest.runs.folder import MAPS, RunFolder
 from attest.runs.identity import identity_of

@@ -15,7 +15,7 @@ from attest.experiments.registry import measures, range_of
 from attest.experiments.stopping import ALL, READ
 from attest.report.collection import PARTS, within
 from attest.report.controls import SCORE_NAMES, ControlNumber, Controls, scores_line
-from attest.report.figures import PANELS
+from attest.report.panels import PANELS
 from attest.report.summary import DESCRIBED, QUESTIONS, SCORES
 from attest.runs.asked import portable
 from attest.runs.identity import identity_of

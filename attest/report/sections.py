@@ -3,6 +3,8 @@
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -12,11 +14,12 @@ from markupsafe import Markup
 from attest.core.kinds import TAGS
 from attest.report import readings
 from attest.report.explained import contents, joined, said_of
-from attest.report.figures import Illustration, embedded, legend
+from attest.report.figures import Illustration, embedded
 from attest.report.findings import SHOWN_AS, Findings
 from attest.report.instance_table import as_script_data, evenly, instance_table, sentence_table, shown_sentences
+from attest.report.panels import legend
 from attest.report.score_bounds import classes_in
-from attest.report.shown import with_judged
+from attest.report.shown import first_screen, with_judged
 from attest.report.templating import render
 
 
@@ -30,13 +33,19 @@ class Section(NamedTuple):
     body: Markup
 
 
-class Asked(NamedTuple):
-    """What the sections of a page are made of."""
+@dataclass(frozen=True)
+class Asked:
+    """What the head and the sections of a page are made of."""
 
     found: Findings
     figures: Sequence[Illustration]
     beside: bool
     """Whether the page is written into the folder of the run, so that it can link to the files of figures and tables there."""
+
+    @cached_property
+    def screen(self) -> dict[str, Any]:
+        """Return what the first screen shows."""
+        return first_screen(self.found)
 
     @property
     def unit(self) -> str:
@@ -44,14 +53,8 @@ class Asked(NamedTuple):
         return "text" if sentences_shown(self.found) is None else "sentence"
 
 
-def sections(found: Findings, figures: Sequence[Illustration], beside: bool) -> list[Section]:
-    """Return the sections that the contents of a run folder allow, in the order of the page.
-
-    Args:
-        figures: the result of ``illustrations``.
-        beside: whether the page lies in the folder of the run.
-    """
-    asked = Asked(found, figures, beside)
+def sections(asked: Asked) -> list[Section]:
+    """Return the sections that the contents of a run folder allow, in the order of the page."""
     return [section for make in SECTIONS if (section := make(asked)) is not None]
 
 

@@ -9,8 +9,9 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from attest.report import evidence_figures
-from attest.report.figures import drawable, legend, most_predicted, to_svg
+from attest.report.figures import to_svg
 from attest.report.illustrations import evidence_illustrations
+from attest.report.panels import drawable, legend, most_predicted
 
 NAMES = ["🔥 hot", "rec.sport.baseball and other sports that are played", "你好"]
 ROWS = pd.DataFrame(
