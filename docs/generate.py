@@ -47,7 +47,7 @@ def kinds_table() -> str:
     """Return the table of what each kind of evidence can say, and what it cannot, with the experiments of that kind."""
     specs = EXPERIMENTS.values()
     kinds = dict.fromkeys(spec.says for spec in specs)
-    rows = [(of.kind, ", ".join(spec.id for spec in specs if spec.says == of), of.can, of.cannot) for of in kinds]
+    rows = [(of.name, ", ".join(spec.id for spec in specs if spec.says == of), of.can, of.cannot) for of in kinds]
     return markdown_table([("kind of evidence", "experiments", "can say", "cannot say"), *rows, *NO_EXPERIMENTS])
 
 

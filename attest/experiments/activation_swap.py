@@ -8,7 +8,7 @@ from torch import Tensor
 from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax
 from attest.core.measures import jensen_shannon, total_variation
 from attest.core.measures.numbers import number
-from attest.experiments.kinds_of_evidence import OTHER_ATTENTION
+from attest.experiments.says import OTHER_ATTENTION
 from attest.experiments.sink import SPARED, and_for_decoders, columns_of_decoders
 from attest.experiments.spec import MOVES, Column, Means, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, rightly

@@ -9,7 +9,7 @@ from attest.core.measures import probabilities, total_variation
 from attest.core.measures.numbers import number
 from attest.experiments.adversarial_search import largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversaries
-from attest.experiments.kinds_of_evidence import MISLEADING
+from attest.experiments.says import MISLEADING
 from attest.experiments.spec import LN2, Column, Drawing, Means, OfNumbers, Row, Spec, TokenWeights
 from attest.models.observation import Observation, skips_long_texts
 

@@ -7,7 +7,7 @@ has the loss of E7. (Wiegreffe & Pinter 2019; Meister et al. 2021; Yang.)
 
 from dataclasses import replace
 
-from attest.experiments.kinds_of_evidence import MISLEADING, OTHER_MODELS
+from attest.experiments.says import MISLEADING, OTHER_MODELS
 from attest.experiments.spec import Column, Spec
 
 SAME = Column.yes_or_no(

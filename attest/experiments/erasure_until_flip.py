@@ -15,7 +15,7 @@ from torch import Tensor
 from attest.core.measures import probabilities
 from attest.core.randomness import random_order
 from attest.experiments.erasure.outcomes import left_after_each
-from attest.experiments.kinds_of_evidence import ERASED_WEIGHTS
+from attest.experiments.says import ERASED_WEIGHTS
 from attest.experiments.spec import Column, Drawing, Means, Spec
 from attest.models.observation import Observation, cached_per_batch
 

@@ -16,7 +16,7 @@ from attest.experiments.importance import (
     leave_one_out_hidden_renormalised,
     leave_one_out_inputs,
 )
-from attest.experiments.kinds_of_evidence import AGREEMENT
+from attest.experiments.says import AGREEMENT
 from attest.experiments.sink import LEFT_OUT, WITHOUT, columns_of_decoders, has_sinks, tokens_that_are_sinks
 from attest.experiments.spec import MOVES, Column, Drawing, Means, OfNumbers, Row, Spec, TokenWeights
 from attest.experiments.words import agreement_over_words

@@ -7,7 +7,7 @@ from torch import Tensor
 from attest.core.measures import total_variation
 from attest.core.memory import sort_rows
 from attest.core.randomness import random_permutations
-from attest.experiments.kinds_of_evidence import OTHER_ATTENTION
+from attest.experiments.says import OTHER_ATTENTION
 from attest.experiments.sink import SPARED, and_for_decoders
 from attest.experiments.spec import Column, Drawing, Means, OfNumbers, Spec
 from attest.models.observation import Observation

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from attest.core.measures import jensen_shannon, probabilities
 from attest.core.randomness import random_order
-from attest.experiments.kinds_of_evidence import ERASED_WEIGHTS
+from attest.experiments.says import ERASED_WEIGHTS
 from attest.experiments.spec import LN2, Column, Drawing, Means, Spec
 from attest.models.observation import Observation
 

@@ -291,14 +291,14 @@ class Inside:
 
 @dataclass(frozen=True)
 class Says:
-    """What a kind of evidence can say, and what it cannot. Experiments of one kind share it.
+    """What evidence of one sort can say, and what it cannot. Experiments of the same sort share it.
 
     Args:
-        kind: the name of the kind, such as ``Algebra``.
+        name: the name of the sort, such as ``Algebra``.
         can, cannot: the ends of the sentences “It can say …” and “It cannot say …”.
     """
 
-    kind: str
+    name: str
     can: str
     cannot: str
 
@@ -314,7 +314,7 @@ class Spec:
         does: how the experiment answers the question, in a line.
         source: the authors who published the experiment.
         cost: what the experiment costs, such as the number of passes, and how this grows with the length T of a text.
-        says: what it can say, and what it cannot; an object of its own, or that of another experiment of its kind.
+        says: what it can say, and what it cannot; shared with experiments that give evidence of the same sort.
         columns: the columns of its table, besides those that identify the text; those with a title in the report's order.
         answer: takes the means; returns the sentence that answers the question, or None if the means do not suffice.
         weights: the token weights that can be shown on a text.

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from attest.core.randomness import random_bits, random_permutations
-from attest.experiments.kinds_of_evidence import OTHER_ATTENTION
 from attest.experiments.layers.tampering import (
     Sinks,
     Tampering,
@@ -20,6 +19,7 @@ from attest.experiments.layers.tampering import (
     shuffled_within,
     tampered_at_random,
 )
+from attest.experiments.says import OTHER_ATTENTION
 from attest.experiments.sink import and_for_decoders, columns_of_decoders
 from attest.experiments.spec import MOVES, Column, Inside, OfNumbers, Spec
 from attest.models.layers_observed import LayerObservation

@@ -20,12 +20,12 @@ from attest.experiments.erasure.four_operators import FALL, KINDS, NO_OTHERS, ST
 from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
 from attest.experiments.erasure.outcomes import Columns, area, on_part, outcomes_of, random_ranks, ranked_by, sizes, win_rate
-from attest.experiments.kinds_of_evidence import AGREEMENT
 from attest.experiments.readings.formulas import completeness_gap, relevance_gap
 from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, asked_readings, random_reading
 from attest.experiments.readings.rationales import against_marks
 from attest.experiments.readings.truth import hangs_on, scores_against
 from attest.experiments.sampling import Everyone, in_sample
+from attest.experiments.says import AGREEMENT
 from attest.experiments.spec import MOVES, Column, Drawing, Means, OfNumbers, Row, Spec, TokenWeights
 from attest.experiments.words import first_of_words, over_words, ranked_words
 from attest.models.observation import Observation, observe_again

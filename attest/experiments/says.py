@@ -1,4 +1,4 @@
-"""What kinds of evidence can say, and what they cannot, where several experiments are of one kind."""
+"""What evidence can say, and what it cannot, where several experiments give evidence of the same sort."""
 
 from attest.experiments.spec import Says
 
