@@ -5,7 +5,6 @@ Each method reads ``SAMPLES`` variants of each text. An explanation is computed 
 Legend: B batch, V variants of a text, T tokens.
 """
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -53,8 +52,7 @@ def _explained(observation: Observation, name: str, method: Callable[..., Any]) 
             one = torch.ones(1, 1, device=values.device)
             values[row, ranked] = (left(one) - left(1 - one)).to(values)
             continue
-        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with torch.random.fork_rng(devices=[]):
             torch.manual_seed(stream(identity, name))
             ones = torch.ones(1, len(ranked), device=values.device)
             found = method(left).attribute(ones, baselines=0, n_samples=SAMPLES, perturbations_per_eval=SAMPLES)
