@@ -96,4 +96,4 @@ class Settings:
     def answer(self, raised: list[str]) -> str:
         """Return the answer in one sentence."""
         found = f"{len(raised)} of {len(self.tried)}: {', '.join(raised)}" if raised else "none of them"
-        return f"Shown to raise the share of texts in which attention is right, at equal accuracy: **{found}**."
+        return f"Shown to raise the share of texts in which {next(iter(self.read.values()))}, at equal accuracy: **{found}**."

@@ -64,8 +64,8 @@ ABOUT = (
 LIMITS = (
     "Random embeddings, one recipe for each architecture, and at most 160 texts of each run are searched. Attention is asked "
     "about words, and other readings of a tagger are not asked (–); what is right about states is [not "
-    "settled](../deciding.md). The test over seeds has few degrees of freedom, so that small differences are seldom shown. A "
-    "pretrained Transformer is planned apart (`python -m benchmarks.sparse_pretrained`)."
+    "settled](../deciding.md). The test over seeds has few degrees of freedom, so that small differences are seldom shown. "
+    "[A pretrained Transformer](sparse-pretrained.md) is asked apart."
 )
 
 
