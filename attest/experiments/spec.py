@@ -336,6 +336,7 @@ class Spec:
     """
 
     id: str
+    name: str
     question: str
     does: str
     source: str
@@ -355,7 +356,6 @@ class Spec:
     when_explaining: Mapping[str, Any] = field(default_factory=dict)
     of_tokens: bool = False
     needs: Literal["", "controls", "adversaries", "attacks"] = ""
-    name: str = ""
     of_numbers: OfNumbers | None = None
     about_columns: str = ""
     place: float | None = None
