@@ -62,9 +62,14 @@ class Settings:
         alike = judge_claim("equal", OverSeeds.of(list(accuracy[name] - accuracy[self.base])), (), MARGIN, len(self.tried))
         return apart, more, alike
 
+    def tables(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return what is kept of runs and of texts."""
+        runs, texts = (pd.read_parquet(self.kept / f"{name}.parquet") for name in ("runs", "texts"))
+        return runs, texts
+
     def page(self) -> tuple[str, list[str]]:
         """Return the table of all settings that have run, and the names of those that raise the share at equal accuracy."""
-        runs, texts = (pd.read_parquet(self.kept / f"{name}.parquet") for name in ("runs", "texts"))
+        runs, texts = self.tables()
         read = {column: by_seed_and_text(texts, column) for column in self.read}
         right = read[next(iter(self.read))]
         raised, lines = [], [[

@@ -1,4 +1,4 @@
-"""Is sparse attention a better explanation? The page of the table ``sparse``.
+"""Is sparse attention a better explanation? The table ``sparse``, corpus by corpus; ``benchmarks.sparse_answer`` sums it up.
 
     mkdir -p runs && for data in sst 20news conll2000; do tar xJf docs/results/runs-sparse-$data.tar.xz -C runs; done
     make reproduce TABLE=sparse DATA=sst SEEDS=5 RUN=0 ARGS="--results=docs/results --run.root=runs/sparse"
@@ -9,7 +9,6 @@ What is compared, and how it is judged, was stated in ``configs/tables/sparse.ya
 """
 
 import argparse
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +28,7 @@ from attest.runs.folder import INSTANCES, RunFolder, read_json, write_table, wri
 from attest.runs.published_tables import read_published, table_file
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-PAGE = RESULTS / "sparse-attention.md"
+PAGE = RESULTS / "sparse-corpora.md"
 FAMILY = "right"
 PROXIES = {
     "support": "share of tokens with attention above 0",
@@ -52,8 +51,8 @@ READ = ("right", "right_random", "right_leave_one_out")
 NOT_IN_TAGGERS = "right_leave_one_out"
 """What is not measured in a tagger, and NaN there."""
 ABOUT = (
-    "Papers have asked it and answered by proxies. Here it is measured: in which share of the texts that need words does "
-    "attention point at the [words that decide](../deciding.md)? Hypotheses, tests and the order of runs were stated on "
+    "In which share of the texts that need words does attention point at the [words that decide](../deciding.md)? "
+    "[The answer](sparse-attention.md) stands on a page of its own. Hypotheses, tests and the order of runs were stated on "
     "2026-11-28 in `configs/tables/sparse.yaml`, before the first run: each setting is compared with softmax in the same "
     "architecture, with the same seeds and on the same texts. *More?* and *as many?* are the verdicts of claims that are "
     "judged together (each of a corpus's m settings at 0.05 / m); intervals without another word are of 95 %, over texts "
@@ -76,16 +75,23 @@ def keep(data: str, root: Path) -> Path:
 
     Returns:
         The file: a table with the columns ``row`` and ``seed`` of the run, ``id`` of each text that needs words,
-        ``READ`` (0 or 1), ``words`` (of the smallest deciding set) and ``support`` (words with attention above 0).
+        ``READ`` (0 or 1), ``words`` (of the smallest deciding set) and ``support`` (words with attention above 0). Beside it
+        ``runs.parquet`` has the ``accuracy`` of each run.
     """
     table = read_published(table_file("sparse"))
     plan = make_plan([table], SEEDS_STATED.get(data, 3), folder_of_words, (data,), (f"--run.root={root}",))
-    read = [
-        texts_of(RunFolder(folder)).assign(row=row, seed=seed)
+    runs = [
+        (row, seed, RunFolder(folder))
         for (row, _, _), by_seed in plan.tables["sparse"].items()
         for seed, folder in by_seed.items()
-        if RunFolder(folder).evidence("E19").is_file()
     ]
+    accuracies = [
+        {"row": row, "seed": seed, "accuracy": read_json(run.summary)["test/accuracy"]}
+        for row, seed, run in runs
+        if run.summary.is_file()
+    ]
+    write_table(RESULTS / f"sparse-{data}" / "runs.parquet", pd.DataFrame(accuracies))
+    read = [texts_of(run).assign(row=row, seed=seed) for row, seed, run in runs if run.evidence("E19").is_file()]
     file = RESULTS / f"sparse-{data}" / "texts.parquet"
     if file.is_file():
         anew = {(each["row"].iat[0], each["seed"].iat[0]) for each in read}
@@ -157,8 +163,8 @@ def proxies(numbers: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame
 
 
 def points(low: float, high: float) -> str:
-    """Return an interval of shares as text, in points."""
-    return "–" if np.isnan(low) else f"[{100 * low:+.0f}, {100 * high:+.0f}]"
+    """Return an interval of differences of shares as text, in points, of which there are at most 100."""
+    return "–" if np.isnan(low) else f"[{100 * max(low, -1):+.0f}, {100 * min(high, 1):+.0f}]"
 
 
 def share_of(values: np.ndarray) -> str:
@@ -266,8 +272,22 @@ class OnCorpus:
         )
 
 
-def answer_of_all(known: Sequence[OnCorpus]) -> str:
-    """Return the answer over all corpora: counts of verdicts, in which networks the sign holds, and whether a proxy tells."""
+def shown_in_all(known: Sequence[OnCorpus]) -> str:
+    """Return in how many settings, over all corpora, attention is shown to be right in more, fewer and as many texts."""
+    holds = [sum(each.count("right", *asked) for each in known)
+             for asked in (("greater", "holds"), ("greater", "contradicted"), ("equal", "holds"))]  # fmt: skip
+    settings = sum(len(each.pairs) for each in known)
+    *others, last = (each.data for each in known)
+    corpora = f"{', '.join(others)} and {last}" if others else last
+    return (
+        f"On {corpora}, {settings} settings of sparse attention are compared with softmax. Attention is shown to point at the "
+        f"words that decide in more texts in {holds[0]} of them, in fewer in {holds[1]}, and in as many in {holds[2]}; the "
+        "others are not settled."
+    )
+
+
+def signs_in_all(known: Sequence[OnCorpus]) -> str:
+    """Return in which networks the means over seeds have one sign on all corpora."""
     points: dict[str, list[float]] = {}
     for each in known:
         for network, apart in each.points_apart.items():
@@ -277,43 +297,47 @@ def answer_of_all(known: Sequence[OnCorpus]) -> str:
         ", ".join(network for network, found in signs.items() if found == sign) or "no network"
         for sign in ({True}, {False}, {True, False})
     )
-    holds = [sum(each.count("right", *asked) for each in known)
-             for asked in (("greater", "holds"), ("greater", "contradicted"), ("equal", "holds"))]  # fmt: skip
-    told = [{*each.told.loc[each.told["would"], "proxy"]} for each in known if each.told is not None]
-    proxies = ", ".join(sorted(set.intersection(*told))) if told else ""
-    settings = sum(len(each.pairs) for each in known)
-    *others, last = (each.data for each in known)
-    corpora = f"{', '.join(others)} and {last}" if others else last
     return (
-        f"On {corpora}, {settings} settings of sparse attention are compared with softmax. Attention is shown to point at the "
-        f"words that decide in more texts in {holds[0]} of them, in fewer in {holds[1]}, and in as many in {holds[2]}; the "
-        f"others are not settled. In the mean over seeds it does so in more texts under every sparse setting of: {more}; in "
-        f"fewer under every one of: {fewer}; the sign depends on corpus or projection in: {either}. Proxies that order the "
-        f"settings like the share on each of {len(told)} corpora: {proxies or 'none'}."
+        f"In the mean over seeds it does so in more texts under every sparse setting of: {more}; in fewer under every one of: "
+        f"{fewer}; the sign depends on corpus or projection in: {either}."
     )
 
 
-def on_corpus(data: str) -> tuple[OnCorpus, list[str]]:
-    """Return what is known of a corpus, and its part of the page."""
+def proxies_in_all(known: Sequence[OnCorpus]) -> str:
+    """Return which proxies order the settings like the share on each corpus that has enough of them."""
+    told = [{*each.told.loc[each.told["would"], "proxy"]} for each in known if each.told is not None]
+    proxies = ", ".join(sorted(set.intersection(*told))) if told else ""
+    return f"Proxies that order the settings like the share on each of {len(told)} corpora: {proxies or 'none'}."
+
+
+def answer_of_all(known: Sequence[OnCorpus]) -> str:
+    """Return the answer over all corpora."""
+    return " ".join([shown_in_all(known), signs_in_all(known), proxies_in_all(known)])
+
+
+def on_corpus(data: str) -> tuple[OnCorpus, pd.DataFrame, pd.DataFrame]:
+    """Return what is known of a corpus, the numbers of its table by row and column, and what is kept of its texts."""
     folder, table = RESULTS / f"sparse-{data}", read_published(table_file("sparse"))
     written, texts = read_json(folder / "table.json"), pd.read_parquet(folder / "texts.parquet")
     rows, claims = pd.DataFrame(written["numbers"]), pd.DataFrame(written["claims"])
     rows[["ours", "low", "high"]] = rows[["ours", "low", "high"]].astype(float)  # null where undefined
     numbers = rows[rows["data"] == data].set_index(["row", "column"])
-    here = [row.name for row in table.rows.values() if data in row.data]
     pairs = [(claim.left[0], claim.right[0]) for claim in table.claims if claim.family == FAMILY and data in claim.data]
     told = proxies(numbers["ours"].unstack(), pairs) if len(pairs) >= ORDERED else None
-    found = OnCorpus(data, claims, by_seed_and_text(texts, "right"), pairs, told)
-    shutil.copyfile(folder / f"{data}-each-run.png", RESULTS / f"sparse-{data}.png")
-    stated = SEEDS_STATED.get(data, 3)
+    return OnCorpus(data, claims, by_seed_and_text(texts, "right"), pairs, told), numbers, texts
+
+
+def part_of(found: OnCorpus, numbers: pd.DataFrame, texts: pd.DataFrame) -> list[str]:
+    """Return the part of the page about a corpus, from what ``on_corpus`` returns."""
+    here = [row.name for row in read_published(table_file("sparse")).rows.values() if found.data in row.data]
+    stated = SEEDS_STATED.get(found.data, 3)
     looked = [] if found.seeds >= stated else [f"**A look on the way**: {found.seeds} of {stated} seeds have run."]
-    return found, [
-        f"## {data}",
+    return [
+        f"## {found.data}",
         *looked,
         found.answer(),
-        f"![Share of texts in which attention is right, against accuracy, a point a run](sparse-{data}.png)",
-        markdown_table(list(_rows(here, numbers, claims, texts))),
-        *([] if told is None else _proxies_told(told, len(pairs))),
+        markdown_table(list(_rows(here, numbers, found.claims, texts))),
+        *([] if found.told is None else _proxies_told(found.told, len(found.pairs))),
     ]
 
 
@@ -329,19 +353,27 @@ def _proxies_told(told: pd.DataFrame, pairs: int) -> list[str]:
     ]  # fmt: skip
 
 
+def have_run() -> list[str]:
+    """Return the corpora of which something is kept, in their order."""
+    return [data for data in ORDER if (RESULTS / f"sparse-{data}" / "texts.parquet").is_file()]
+
+
+def not_run() -> str:
+    """Return a sentence that names the corpora of which nothing is kept; empty if there is none."""
+    return f"Not run: {', '.join(missing)}." if (missing := [data for data in ORDER if data not in have_run()]) else ""
+
+
 def write() -> None:
     """Write the page from what is kept of the corpora that have run."""
-    measured = [on_corpus(data) for data in ORDER if (RESULTS / f"sparse-{data}" / "texts.parquet").is_file()]
-    known = [found for found, _ in measured if found.seeds >= ENOUGH_SEEDS]
-    there = {found.data for found, _ in measured}
-    missing = f"Not run: {', '.join(data for data in ORDER if data not in there)}." if {*ORDER} - there else ""
+    measured = [on_corpus(data) for data in have_run()]
+    known = [found for found, _, _ in measured if found.seeds >= ENOUGH_SEEDS]
     parts = [
-        "# Is sparse attention a better explanation?",
+        "# Sparse attention, corpus by corpus",
         *([answer_of_all(known)] if known else []),
         ABOUT,
-        *(part for _, parts in measured for part in parts),
+        *(part for each in measured for part in part_of(*each)),
         "## Limits",
-        f"{LIMITS} {missing}".strip(),
+        f"{LIMITS} {not_run()}".strip(),
     ]
     write_text(PAGE, "\n\n".join(parts) + "\n")
 
