@@ -67,18 +67,19 @@ OTHERS = pytest.mark.whole("models of other people, with each experiment")
 MANY = pytest.mark.whole("a text is read in hundreds of variants")
 
 
-def marks(kind: str, name: str) -> Any:
+def case(kind: str, name: str) -> Any:
+    long = OTHERS if kind in THEIRS else MANY
+    return pytest.param(kind, name, id=f"{kind}-{name}", marks=long if takes_long(kind, name) else ())
+
+
+def takes_long(kind: str, name: str) -> bool:
     """The tagger is the smallest of our networks, and so tries what reads most in the quick tests, too."""
-    if kind in THEIRS:
-        return OTHERS
-    return MANY if name in ("E14", "E19") and kind != "tagger" else ()
+    return kind in THEIRS or (name in ("E14", "E19") and kind != "tagger")
 
 
-CASES = [
-    pytest.param(kind, name, id=f"{kind}-{name}", marks=marks(kind, name))
-    for kind, of in KINDS.items()
-    for name in of.experiments
-]
+CASES = [(kind, name) for kind, of in KINDS.items() for name in of.experiments]
+QUICK = [case(*each) for each in CASES if not takes_long(*each)]
+LONG = [case(*each) for each in CASES if takes_long(*each)]
 
 
 def measured(kind: Kind, network: nn.Module, name: str, counts: FakeDevice | None = None) -> dict[str, torch.Tensor]:
@@ -108,8 +109,17 @@ def test_a_network_is_tried_with_each_experiment_that_suits_it(kind):
     assert [*of.experiments] == suited
 
 
-@pytest.mark.parametrize(("kind", "name"), CASES)
+@pytest.mark.parametrize(("kind", "name"), QUICK)
 def test_an_experiment_runs_on_a_device_as_on_the_cpu_within_its_budget(kind, name, snapshot):
+    require_alike(kind, name, snapshot)
+
+
+@pytest.mark.parametrize(("kind", "name"), LONG)  # a test of its own: snapshots of a test that is run in part count as unused
+def test_so_does_each_that_takes_long(kind, name, snapshot):
+    require_alike(kind, name, snapshot)
+
+
+def require_alike(kind: str, name: str, snapshot: Any) -> None:
     of = KINDS[kind]
     expected = measured(of, of.make(), name)
     with fake_device() as device:
