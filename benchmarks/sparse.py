@@ -246,10 +246,11 @@ class OnCorpus:
                 apart.setdefault(left.partition(",")[0], []).append(points)
         return apart
 
-    def count(self, column: str, expect: str, verdict: str) -> int:
-        """Return how many claims about a column of the table got a verdict."""
+    def count(self, column: str, expect: str, verdict: str | None = None) -> int:
+        """Return how many claims about a column of the table got a verdict; with None, how many have one."""
         about = self.claims["left"].str.endswith(f" · {column}") & (self.claims["expect"] == expect)
-        return int((self.claims[about]["verdict"] == verdict).sum())
+        verdicts = self.claims[about]["verdict"]
+        return int((verdicts != "undefined").sum() if verdict is None else (verdicts == verdict).sum())
 
     def answer(self) -> str:
         """Return how far apart the settings are, and counts of verdicts once enough seeds have run."""
