@@ -76,7 +76,7 @@ def keep(data: str, root: Path) -> Path:
     Returns:
         The file: a table with the columns ``row`` and ``seed`` of the run, ``id`` of each text that needs words,
         ``READ`` (0 or 1), ``words`` (of the smallest deciding set) and ``support`` (words with attention above 0). Beside it
-        ``runs.parquet`` has the ``accuracy`` of each run.
+        lie the ``accuracy`` of each run, and the numbers and claims of ``table.json``, which ``make reproduce`` has written.
     """
     table = read_published(table_file("sparse"))
     plan = make_plan([table], SEEDS_STATED.get(data, 3), folder_of_words, (data,), (f"--run.root={root}",))
@@ -90,15 +90,26 @@ def keep(data: str, root: Path) -> Path:
         for row, seed, run in runs
         if run.summary.is_file()
     ]
-    write_table(RESULTS / f"sparse-{data}" / "runs.parquet", pd.DataFrame(accuracies))
+    folder = RESULTS / f"sparse-{data}"
+    write_table(folder / "runs.parquet", pd.DataFrame(accuracies))
+    keep_of_table(folder)
     read = [texts_of(run).assign(row=row, seed=seed) for row, seed, run in runs if run.evidence("E19").is_file()]
-    file = RESULTS / f"sparse-{data}" / "texts.parquet"
+    file = folder / "texts.parquet"
     if file.is_file():
         anew = {(each["row"].iat[0], each["seed"].iat[0]) for each in read}
         before = pd.read_parquet(file)
         read.append(before[[key not in anew for key in zip(before["row"], before["seed"], strict=True)]])
     write_table(file, pd.concat(read).sort_values(["seed", "row", "id"], ignore_index=True))
     return file
+
+
+def keep_of_table(folder: Path) -> None:
+    """Keep of ``table.json``, which git ignores, what the pages need: ``numbers.parquet`` and ``claims.parquet``."""
+    written = read_json(folder / "table.json")
+    numbers = pd.DataFrame(written["numbers"])[["row", "column", "ours", "low", "high"]]
+    numbers[["ours", "low", "high"]] = numbers[["ours", "low", "high"]].astype(float)  # null where undefined
+    write_table(folder / "numbers.parquet", numbers)
+    write_table(folder / "claims.parquet", pd.DataFrame(written["claims"])[["left", "expect", "verdict"]])
 
 
 def texts_of(run: RunFolder, read: Sequence[str] = READ) -> pd.DataFrame:
@@ -319,10 +330,8 @@ def answer_of_all(known: Sequence[OnCorpus]) -> str:
 def on_corpus(data: str) -> tuple[OnCorpus, pd.DataFrame, pd.DataFrame]:
     """Return what is known of a corpus, the numbers of its table by row and column, and what is kept of its texts."""
     folder, table = RESULTS / f"sparse-{data}", read_published(table_file("sparse"))
-    written, texts = read_json(folder / "table.json"), pd.read_parquet(folder / "texts.parquet")
-    rows, claims = pd.DataFrame(written["numbers"]), pd.DataFrame(written["claims"])
-    rows[["ours", "low", "high"]] = rows[["ours", "low", "high"]].astype(float)  # null where undefined
-    numbers = rows[rows["data"] == data].set_index(["row", "column"])
+    rows, claims, texts = (pd.read_parquet(folder / f"{name}.parquet") for name in ("numbers", "claims", "texts"))
+    numbers = rows.set_index(["row", "column"])
     pairs = [(claim.left[0], claim.right[0]) for claim in table.claims if claim.family == FAMILY and data in claim.data]
     told = proxies(numbers["ours"].unstack(), pairs) if len(pairs) >= ORDERED else None
     return OnCorpus(data, claims, by_seed_and_text(texts, "right"), pairs, told), numbers, texts
