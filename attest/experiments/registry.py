@@ -38,8 +38,17 @@ def _stated(name: str) -> list[Any]:
     return [each for each in found if each is not None]
 
 
-_SPECS: list[Spec] = [*_stated("SPEC"), *(spec for several in _stated("SPECS") for spec in several)]
-EXPERIMENTS: dict[str, Spec] = {spec.id: spec for spec in sorted(_SPECS, key=lambda spec: spec.order)}
+def by_id(specs: Iterable[Spec]) -> dict[str, Spec]:
+    """Return descriptions by their ids, in the order of reports; a ``ValueError`` if two have the same id."""
+    found: dict[str, Spec] = {}
+    for spec in sorted(specs, key=lambda spec: spec.order):
+        if spec.id in found:
+            raise ValueError(f"two experiments have the id {spec.id}: {found[spec.id].name} and {spec.name}")
+        found[spec.id] = spec
+    return found
+
+
+EXPERIMENTS = by_id([*_stated("SPEC"), *(spec for several in _stated("SPECS") for spec in several)])
 """The description of every experiment, by its id, in the order in which reports list them."""
 
 INSIDE: dict[str, Inside] = {each.id: each for each in _stated("INSIDE") if not each.of_tags}
@@ -144,8 +153,15 @@ def own_experiment(id: str, run: Callable[..., dict[str, Tensor]], reads: Sequen
         reads: the attributes of ``Context`` that the function is given. None: those that its parameters are named after.
             A parameter ``texts`` is the size of a sample.
     Raises:
-        AttestError: ``Context`` has no such attribute, or the function no such parameter.
+        AttestError: ``Context`` has no such attribute, or the function no such parameter; or the id is that of an experiment
+            whose columns mean something else.
     """
+    theirs = [of[id].run for of in (EXPERIMENTS, OF_TAGS) if id in of]
+    if theirs and run not in theirs:
+        raise AttestError(
+            f"{id} is an experiment of Attest, and {run.__name__} is another function; expected an id that no experiment has. "
+            f"Write for example: Experiment('mine', {run.__name__})"
+        )
     known, (_, *parameters) = [each.name for each in fields(Context)], inspect.signature(run).parameters
     given = [name for name in known if name in parameters]
     if wrong := [name for name in reads or () if name not in given]:

@@ -61,11 +61,11 @@ def test_the_worked_example_of_an_experiment(house):
     run(house, "-m", "attest", "fit", *SMALL_RUN, *others, "LOGGER=csv", "--trainer.max_epochs=1")
     folder = only_folder(house / "runs")
     report = folder.report.read_text(encoding="utf-8")
-    assert folder.evidence("E20").is_file()
+    assert folder.evidence("E100").is_file()
     assert "How much attention lies on the first token?" in report
     assert re.search(r"The first token gets [\d.]+\s%\sof the attention", report)
     assert "A first token may well be the one that decides." in report
-    assert "E20" in run(house, "-m", "attest", "evidence", "--run", str(folder.path), "E20")
+    assert "E100" in run(house, "-m", "attest", "evidence", "--run", str(folder.path), "E100")
 
 
 @pytest.mark.whole("an interpreter of its own")
@@ -74,7 +74,7 @@ def test_the_worked_example_of_an_experiment_inside_layers(house):
     others = [f"--experiments.{name}=null" for name in ("E1", "E2", "E3", "E8", "E9", "E13", "E14", "E15", "E19", "maps")]
     run(house, "-m", "attest", "fit", *options, *others)
     folder = only_folder(house / "runs-inside")
-    assert 0 < read_table(folder.evidence("E21"))["first"].mean() < 1
+    assert 0 < read_table(folder.evidence("E101"))["first"].mean() < 1
     assert "Inside the layers the first token gets" in folder.report.read_text(encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from attest.core import kinds
-from attest.experiments.registry import EXPERIMENTS, Context, askable, own_experiment
+from attest.experiments.registry import EXPERIMENTS, Context, askable, by_id, own_experiment
 
 ALL = {
     f"{name}, {place}": experiment
@@ -44,20 +44,37 @@ def ours(observation, labels, seed=3, texts=2):
 
 
 def test_a_function_of_ones_own_reads_what_is_declared_or_else_what_its_parameters_are_named_after(refusal):
-    assert own_experiment("E20", ours).reads == ("labels", "seed")
-    assert own_experiment("E20", ours).samples
-    declared = own_experiment("E20", ours, ["labels"])
+    assert own_experiment("mine", ours).reads == ("labels", "seed")
+    assert own_experiment("mine", ours).samples
+    declared = own_experiment("mine", ours, ["labels"])
     assert (declared.reads, declared.defaults) == (("labels",), {"seed": 3, "texts": 2})
     with refusal():
-        own_experiment("E20", ours, ["truth"])
+        own_experiment("mine", ours, ["truth"])
     with refusal():
-        own_experiment("E20", ours, ["texts"])
+        own_experiment("mine", ours, ["texts"])
+
+
+def test_a_function_of_ones_own_takes_no_id_of_an_experiment(refusal):
+    """Its columns were read as those of E2: on a model of one number they got other names, or were lost."""
+
+    def mine(observation):
+        return {"tvd_max": observation.ids}
+
+    with refusal():
+        own_experiment("E2", mine)
+    assert own_experiment("E2", EXPERIMENTS["E2"].run).id == "E2"
+
+
+def test_two_experiments_of_one_id_are_no_matter_of_chance():
+    spec = EXPERIMENTS["E2"]
+    with pytest.raises(ValueError, match="the id E2: permuted attention and mine"):
+        by_id([spec, replace(spec, name="mine")])
 
 
 def test_a_function_of_ones_own_is_run_on_a_model_of_one_number():
     """It ended in a KeyError: no description says how its columns are called there."""
     observation = SimpleNamespace(network=SimpleNamespace(kind=kinds.NUMBER))
-    own = own_experiment("E20", lambda observation, seed: {"tvd_max": seed})
+    own = own_experiment("mine", lambda observation, seed: {"tvd_max": seed})
     assert own(observation, Context(None, 2, seed=7)) == {"tvd_max": 7}
     ours = replace(askable()["E2"], run=lambda observation, seed: {"tvd_max": seed, "flipped": seed})
     assert ours(observation, Context(None, 2, seed=7)) == {"moved_max": 7}
