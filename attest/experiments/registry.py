@@ -9,6 +9,7 @@ import math
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal, get_args, get_origin
 
@@ -157,10 +158,10 @@ def own_experiment(id: str, run: Callable[..., dict[str, Tensor]], reads: Sequen
             whose columns mean something else.
     """
     theirs = [of[id].run for of in (EXPERIMENTS, OF_TAGS) if id in of]
-    if theirs and run not in theirs:
+    if theirs and (run.func if isinstance(run, partial) else run) not in theirs:
         raise AttestError(
-            f"{id} is an experiment of Attest, and {run.__name__} is another function; expected an id that no experiment has. "
-            f"Write for example: Experiment('mine', {run.__name__})"
+            f"{id} is an experiment of Attest, and the given function is another; expected an id that no experiment has. "
+            "Write for example: Experiment('mine', function)"
         )
     known, (_, *parameters) = [each.name for each in fields(Context)], inspect.signature(run).parameters
     given = [name for name in known if name in parameters]

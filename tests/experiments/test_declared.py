@@ -3,6 +3,7 @@
 import inspect
 import re
 from dataclasses import fields, replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -62,7 +63,8 @@ def test_a_function_of_ones_own_takes_no_id_of_an_experiment(refusal):
 
     with refusal():
         own_experiment("E2", mine)
-    assert own_experiment("E2", EXPERIMENTS["E2"].run).id == "E2"
+    for theirs in (EXPERIMENTS["E2"].run, partial(EXPERIMENTS["E2"].run, permutations=3)):
+        assert own_experiment("E2", theirs).id == "E2"
 
 
 def test_two_experiments_of_one_id_are_no_matter_of_chance():
