@@ -191,7 +191,7 @@ def askable(inside: bool = False, kind: Kind = CLASSES) -> dict[str, ConfiguredE
     within = {} if not inside else OF_TAGS if kind == TAGS else INSIDE
     found = {}
     for name, spec in EXPERIMENTS.items():
-        if kind == NUMBER and spec.of_numbers is None:
+        if not kind.chooses and spec.of_numbers is None:
             continue
         if name in within:
             found[name] = _described(within[name])
@@ -250,7 +250,7 @@ def chosen(
             f"{others[0]} is for models that decide about a text, and this model decides about each token; expected one or "
             f"more of: {', '.join(known)}."
         )
-    if kind == NUMBER and others:
+    if not kind.chooses and others:
         raise AttestError(
             f"{others[0]} is for models that choose a class, and this model returns one number; expected one or more of: "
             f"{', '.join(known)}."

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attest.core.kinds import CLASSES, NUMBER, Kind
+from attest.core.kinds import CLASSES, Kind
 from attest.core.measures import class_logits
 from attest.core.rounding import rounding
 
@@ -38,7 +38,7 @@ def kind_of(network: Any) -> Kind:
 
 def says_number(network: Any) -> bool:
     """Return whether a network predicts one number for a text instead of classes."""
-    return kind_of(network) == NUMBER
+    return not kind_of(network).chooses
 
 
 def logits_of_classes(network: Any, logits: Tensor) -> Tensor:

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from attest.core.kinds import CLASSES, LABELS, NUMBER, SPANS, Kind
+from attest.core.kinds import CLASSES, Bounds, Kind, Scored
+from attest.core.kinds.kind import number_told, share_told
 from attest.core.measures import Learned, Majority, OverSeeds, against_majority, classes_apart
 from attest.core.measures.comparison import LEVEL
-from attest.core.measures.numbers import interval, number, p_value, percent, significant, spread
+from attest.core.measures.numbers import number, p_value, percent, spread
 from attest.core.measures.summary import share_interval
 from attest.experiments.registry import measures
-from attest.experiments.spec import DEVIATION
 from attest.report.collection import decisions_in, tested, value_of
-from attest.report.score_bounds import Bounds, Scored, classes_in, score_bounds
+from attest.report.score_bounds import classes_in, score_bounds
 from attest.runs.asked import identity
 from attest.runs.belonging import require_together
 from attest.runs.choices import are_plain
@@ -167,27 +167,6 @@ def warnings(held: Baseline) -> list[str]:
     return said
 
 
-def _told(key: str, summary: Mapping[str, float], found: Scored | None, as_share: bool = True) -> str:
-    """Return a score with its interval: ``80.0 % [78.1 %, 81.9 %]``, or ``0.801 [0.781, 0.819]`` if it is no share."""
-    ends = None if found is None else found.bounds.get(key)
-    if not as_share:
-        return number(summary[key]) if ends is None else interval(summary[key], *ends)
-    said = percent(summary[key], 1)
-    return said if ends is None else f"{said} [{', '.join(percent(end, 1) for end in ends)}]"
-
-
-def _of_number(summary: dict[str, float], found: Scored | None) -> str:
-    rmse, of_mean = summary["test/rmse"], summary["test/rmse_of_mean"]
-    pearson, spearman, error = (_told(f"test/{kind}", summary, found, False) for kind in ("pearson", "spearman", "rmse"))
-    over = "" if found is None else f", over {found.texts:,} test texts"
-    return (
-        f"The model returns one number for each text. Its correlation with the labels is {pearson} (Pearson) and {spearman} "
-        f"(Spearman){over}. Its root mean squared error is {error}, {'less' if rmse < of_mean else 'no less'} than "
-        f"{number(of_mean)}, the error of always returning the mean label. Evidence is in σ, the standard "
-        f"deviation of its numbers: {significant(summary[DEVIATION])}."
-    )
-
-
 def sentence(
     held: Baseline | None, summary: dict[str, float], found: Scored | None = None, kind: Kind = CLASSES
 ) -> str | None:
@@ -199,23 +178,8 @@ def sentence(
     """
     if summary.get(f"test/{kind.score}") is None:
         return None
-    if kind == LABELS:
-        over = "all decisions" if found is None else f"all decisions about {found.texts:,} texts"
-        return (
-            f"The model decides each label by itself: F1 is {_told('test/f1_micro', summary, found)} over {over}, and "
-            f"{_told('test/exact_match', summary, found)} of texts have all labels right and no other. No constant answer is "
-            "held against it."
-        )
-    if kind == SPANS:
-        answers = "its answers" if found is None else f"its answers to {found.texts:,} questions"
-        return (
-            f"The model answers questions by a span of their passages: {_told('test/answer_exact_match', summary, found)} of "
-            f"{answers} match a right one, and the F1 of their words is {percent(summary['test/answer_f1'], 1)}, as a mean "
-            "over questions; it has no interval, since the F1 of single answers is not kept. No constant answer is held "
-            "against it."
-        )
-    if kind == NUMBER:
-        return _of_number(summary, found)
+    if kind.told is not None:
+        return kind.told(summary, found)
     if held is None:
         return (
             f"Not known: the accuracy of the model is {percent(summary['test/accuracy'], 1)}. This folder has no table of the "
@@ -227,13 +191,13 @@ def sentence(
         f"frequent label of these {units}, would be right on {percent(majority.share, 1)} ({held.test})."
     )
     if summary.get("test/chunk_f1") is not None:
-        said = f"{said} The F1 of its chunks is {_told('test/chunk_f1', summary, found)}."
+        said = f"{said} The F1 of its chunks is {share_told('test/chunk_f1', summary, found)}."
     only = "" if held.only is None else f" The model predicts “{held.only}” every time."
     if held.learned:
         return f"Yes. {said}{only}"
     roc_auc = summary.get("test/roc_auc")
     chance = "" if roc_auc is None else "; chance is 0.5"
-    told = _value("roc_auc", None, "") if roc_auc is None else _told("test/roc_auc", summary, found, False)
+    told = _value("roc_auc", None, "") if roc_auc is None else number_told("test/roc_auc", summary, found)
     area = f" Its ROC-AUC is {told}{chance}." if "test/roc_auc" in summary else ""
     return (
         f"Not shown. {said}{only}{area} What is measured below on a model that has not learned its task says little about "

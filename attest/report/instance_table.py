@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from attest.core.kinds import CLASSES, TAGS, Kind
+from attest.core.kinds import CLASSES, TAGS, Kind, tag_counts
 from attest.core.measures.chunks import has_chunks
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.explained import ATTENTION, Explanation, contents, joined, words_of
-from attest.report.score_bounds import classes_in, tag_counts
+from attest.report.score_bounds import classes_in
 from attest.runs.contents import RunContents
 from attest.runs.folder import INSTANCES, TAGGED, read_table
 

@@ -1,5 +1,5 @@
-"""The sections of the page of a run. A new section is a function, its template in ``templates/sections`` and an entry of
-``SECTIONS``, which gives the order of the page and of its navigation.
+"""The sections of the page of a run. A new section is a function and an entry of ``SECTIONS``, which gives the order of the
+page and of its navigation. What ``_plain`` cannot show has a template in ``templates/sections``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class Section(NamedTuple):
     """A section of the page."""
 
     key: str
-    """The id of the section: its anchor in the page (after ``#``), and the name of its template."""
+    """The id of the section: its anchor in the page (after ``#``), and the name of its template if it has its own."""
     name: str
     """The name of the section in the page's navigation."""
     body: Markup
@@ -62,6 +62,26 @@ def _section(key: str, name: str, **content: Any) -> Section:
     return Section(key, name, Markup(render(f"sections/{key}.html", **content)))
 
 
+def _plain(
+    key: str,
+    name: str,
+    title: str,
+    words: Sequence[str] = (),
+    table: readings.ReadingTable | None = None,
+    heading: str = "",
+    said: str | None = None,
+) -> Section:
+    """Return a section of paragraphs, a table and a conclusion; what is not given is left out.
+
+    Args:
+        title: its heading on the page.
+        heading: the heading of the table.
+        said: the conclusion.
+    """
+    shown = {"words": words, "table": table, "heading": heading, "said": said}
+    return Section(key, name, Markup(render("sections/plain.html", key=key, title=title, **shown)))
+
+
 def _glance(asked: Asked) -> Section:
     verdict = asked.found.verdict
     shares_drawn = verdict is not None and verdict.share is not None
@@ -73,7 +93,10 @@ def _questions(asked: Asked) -> Section:
 
 
 def _first_tokens(asked: Asked) -> Section | None:
-    return _section("first", "First tokens", found=asked.found) if asked.found.first_tokens else None
+    if (found := asked.found.first_tokens) is None:
+        return None
+    title = "Do others rank the same tokens first as attention?"
+    return _plain("first", "First tokens", title, table=found.table, heading="Attention beside importance")
 
 
 def _figures(asked: Asked) -> Section | None:
@@ -153,7 +176,10 @@ def _instances(asked: Asked) -> Section | None:
 def _readings(asked: Asked) -> Section | None:
     rows, seconds = asked.found.table("E15"), asked.found.timing.get("seconds_a_text")
     table = None if rows is None else readings.readings_of_run(rows, seconds)
-    return _section("readings", "Readings", readings=table, found=asked.found) if table else None
+    if table is None:
+        return None
+    said = asked.found.answers.get("E15")
+    return _plain("readings", "Readings", "What may be shown instead", table=table, heading="Readings side by side", said=said)
 
 
 def _made(asked: Asked) -> Section:

@@ -77,7 +77,7 @@ class Case:
         self, read: Given, encode: Encode | None, words: Words | None, batch_size: int, names: Sequence[str]
     ) -> list[Batch]:
         """Return the batches of the texts, with their labels."""
-        labels = read.labels_for(names, self.kind == LABELS)
+        labels = read.labels_for(names, self.kind.asks)
         items = in_batches(read.items, batch_size) if read.tokenized else read.items
         if labels is not None and read.batched and not read.tokenized:
             raise AttestError(
@@ -86,7 +86,7 @@ class Case:
             )
         known = self.truth(labels, len(read.items), names)
         batches = batches_of(items, encode, words, batch_size)
-        if known is None and self.kind in (LABELS, NUMBER) and batches[0].get("label") is not None:
+        if known is None and (self.kind.asks or not self.kind.chooses) and batches[0].get("label") is not None:
             return self._with_truth(batches, names)
         return batches if known is None else [batch | {"label": known[batch["id"]]} for batch in batches]
 

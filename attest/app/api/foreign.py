@@ -10,7 +10,7 @@ from torch import nn
 from attest.app.api.batches import Encode, Words
 from attest.core.attention.interventions import unwrapped
 from attest.core.errors import AttestError, needing_transformers
-from attest.core.kinds import CHOICE, NUMBER, SPANS, TAGS
+from attest.core.kinds import SPANS, TAGS
 from attest.models.contract import STEPS
 from attest.models.traits import network_in
 
@@ -134,17 +134,16 @@ def read_by(
     reads = None if tokenizer is None else Encoder(model, tokenizer)
     typed = reads is not None and encode is None and texts and reads.typed
     kind = kind_of_model(type(model).__name__, model.config)
-    squashed = kind == NUMBER and admitted.is_squashed(model.config)
+    squashed = not kind.chooses and admitted.is_squashed(model.config)
     wrapper = SpanNetwork if kind == SPANS else CrossingNetwork if model.config.is_encoder_decoder else PretrainedNetwork
     network = wrapper(model, padding, masked, typed, kind, squashed)
     if reads is not None:
         reads.tagging = network.kind == TAGS
     admitted.require_as_it_is(network)
     shown = reads.words if words is None and reads is not None else words
-    unnamed = kind in (NUMBER, CHOICE, SPANS)
-    if label_names and not unnamed:
+    if label_names and kind.names:
         require_names_of(label_names, model.config)
-    return network, encode or reads, shown, label_names or (() if unnamed else class_names(model.config))
+    return network, encode or reads, shown, label_names or (class_names(model.config) if kind.names else ())
 
 
 def _asked(

@@ -15,7 +15,6 @@ from torch import Tensor
 from attest.app.api.batches import Batch
 from attest.app.api.measuring import inputs_of
 from attest.core.errors import AttestError, said_by
-from attest.core.kinds import LABELS
 from attest.core.rounding import rounding
 from attest.models.inputs import Inputs
 from attest.models.prediction import kind_of, says_number
@@ -74,7 +73,7 @@ def require_own_answers(
         for row in rows:
             require_own_prompt(pipeline, encode.prompt.about(texts[row]), tokens[row][mask[row]].tolist())
     elif rows:
-        asked = [batch["asked"].tolist()[row] for row in rows] if kind_of(network) == LABELS else None
+        asked = [batch["asked"].tolist()[row] for row in rows] if kind_of(network).asks else None
         read = inputs_of(batch, network).rows(torch.tensor(rows))
         _require_own_scores(pipeline, network, [texts[row] for row in rows], read, asked)
 

@@ -29,7 +29,6 @@ from attest.app.cli.trial import PROMPT
 from attest.core.catalogue import CATALOGUE, DATA_VARIABLE
 from attest.core.errors import AttestError, needing_transformers, own_requirements, unknown_choice
 from attest.core.hub import within_reach
-from attest.core.kinds import LABELS, NUMBER
 from attest.core.memory import CACHE_VARIABLE, cache_folder
 from attest.experiments.registry import INSIDE, askable, suited
 from attest.runs.versions import NOT_INSTALLED, environment, installed_version
@@ -114,10 +113,10 @@ def model(name: str, prompt: str | None = None, labels: str | None = None) -> It
     model, tokenizer = load(name, prompted=asked is not None)
     network, _, _, classes = read_by(model, tokenizer, None, None, None, asked)
     yield "model", f"{type(model).__name__}, {sum(each.numel() for each in model.parameters()):,} parameters"
-    if network.kind == NUMBER:
+    if not network.kind.chooses:
         yield "says", "one number of each text"
     else:
-        yield "labels" if network.kind == LABELS else "classes", ", ".join(classes)
+        yield "labels" if network.kind.asks else "classes", ", ".join(classes)
     if asked is not None:
         yield "prompt", f"takes {len(tokenizer(asked.about(''), verbose=False)['input_ids'])} tokens beside the text"
         first = shown_tokens(tokenizer, asked.first_tokens(tokenizer, model.config.is_encoder_decoder))

@@ -164,12 +164,12 @@ def _prepared(typed: Namespace, wanted: list[str], rank: int | None) -> _Prepare
         say(f"{typed.model} is kept in {precision}, and is tried in float32: probabilities differ a little from its own.")
     kind = kinds.CLASSES if typed.prompt is not None else kind_saved(config)
     _require_readable(typed, kind)
-    names = tuple(_names(typed.labels, config)) if kind == kinds.LABELS else ()
+    names = tuple(_names(typed.labels, config)) if kind.asks else ()
     of_files = ("text_column", "label_column", "encoding", "on_bad_rows", "second_column")
     named = {option: getattr(typed, option) for option in of_files}
     groups = tuple(dict.fromkeys(typed.group_column))
     how = FileOptions(**named, tagging=kind == kinds.TAGS, pairs=typed.prompt is None, several=names, groups=groups)
-    data = labelled(typed.data, typed.split, typed.texts, how, kind == kinds.NUMBER)
+    data = labelled(typed.data, typed.split, typed.texts, how, numbers=not kind.chooses)
     import torch
 
     from attest.app.api.trials import trial
@@ -211,17 +211,9 @@ def _prepared(typed: Namespace, wanted: list[str], rank: int | None) -> _Prepare
 
 def _require_readable(typed: Namespace, kind: kinds.Kind) -> None:
     """Refuse a kind of model whose texts no file holds, and names of classes for a model that has none."""
-    if kind == kinds.SPANS:
-        raise AttestError(
-            f"the model in {typed.model} marks answers in passages, and this command cannot read passages from a file; "
-            'expected a call in Python: attest.trial(model, [("a question", "a passage")], labels=["an answer"])'
-        )
-    if kind == kinds.CHOICE:
-        raise AttestError(
-            f"the model in {typed.model} chooses between several texts, and this command cannot read choices from a file; "
-            'expected a call in Python: attest.trial(model, [("a text", ["a choice", "another"])], labels=[0])'
-        )
-    if kind == kinds.NUMBER and typed.labels is not None:
+    if kind.unread is not None:
+        raise AttestError(f"the model in {typed.model} {kind.unread}")
+    if not kind.chooses and typed.labels is not None:
         raise AttestError(f"{typed.model} gives one number for each text, and --labels names classes; leave --labels out.")
 
 
@@ -312,7 +304,7 @@ def _loaded(typed: Namespace, data: "Labelled", kind: kinds.Kind) -> tuple[Any, 
         from attest.models.pretrained.prompted import EXAMPLE, prompt_typed
     if typed.prompt is None:
         model, tokenizer = load(typed.model)
-        if kind == kinds.NUMBER:
+        if not kind.chooses:
             return model, tokenizer, {"labels": data.labels}
         names = _names(typed.labels, model.config)
         ways = [",".join(map(str, range(first, first + len(names)))) for first in (0, 1)]

@@ -8,7 +8,7 @@ from torch.overrides import TorchFunctionMode
 
 from attest.core.attention.interventions import Intervention, intervene, to_itself
 from attest.core.errors import AttestError
-from attest.core.kinds import CHOICE, LABELS, NUMBER, SPANS, TAGS
+from attest.core.kinds import CHOICE, SPANS, TAGS
 from attest.core.memory import in_evaluation_mode
 from attest.models.contract import require_itself, require_no_chance
 from attest.models.inputs import Inputs
@@ -44,8 +44,8 @@ def require_head(model: "PreTrainedModel") -> None:
             f'{name} gives a token several labels at once (its config.json has problem_type "{MULTI_LABEL}"); expected a '
             "model that chooses one class for each token, or that decides labels of whole texts."
         )
-    no_classes = config.problem_type == REGRESSION or len(config.id2label or ()) < 2
-    if no_classes and kind not in (LABELS, NUMBER):
+    no_classes = config.problem_type == REGRESSION or len(config.id2label or ()) < kind.names
+    if no_classes and kind.names > 1:
         raise AttestError(
             f"the config.json of {name} has num_labels {config.num_labels} and problem_type {config.problem_type or 'null'}; "
             "expected a model that chooses one of several classes, returns one number for a text (num_labels 1), or decides "

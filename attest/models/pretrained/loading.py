@@ -27,7 +27,7 @@ from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, cache
 
 from attest.core.errors import AttestError, refusing
 from attest.core.hub import hub_answers
-from attest.core.kinds import CHOICE, SPANS, TAGS
+from attest.core.kinds import TAGS
 from attest.models.pretrained.adapters import SETTINGS, WEIGHTS, Adapter
 from attest.models.pretrained.folders import misfit, require_buildable, require_its_weights, require_no_pointer
 from attest.models.pretrained.heads import kind_saved
@@ -47,9 +47,6 @@ KINDS: dict[str, tuple[Any, str, str]] = {
 }
 """How to load a model, by what it decides about. Each value has the class of transformers that loads the model, and for
 messages a phrase for such models and examples of them."""
-READ_AS = {TAGS: "tokens", CHOICE: "choices", SPANS: "answers"}
-"""For models that need no prompt: the key in ``KINDS`` with which a model is loaded, by its kind of decision. Kinds that are
-not listed are loaded with the key ``texts``."""
 PICKLED = "pytorch_model.bin"
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
 
@@ -86,7 +83,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
     config = config_tried(name)
     tagging = not prompted and kind_saved(config) == TAGS
     language = "written" if config.is_encoder_decoder else "next"
-    decided = language if prompted else READ_AS.get(kind_saved(config), "texts")
+    decided = language if prompted else kind_saved(config).loaded_as
     model, missing = _model(adapter.base if adapter else name, config, decided)
     if adapter is not None:
         if missing and _file(name, "config.json") is None:

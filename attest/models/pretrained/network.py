@@ -15,14 +15,14 @@ from torch import Tensor, nn
 from attest.core.attention import Uniform
 from attest.core.attention.interventions import Intervention, attending, intervene, recorded
 from attest.core.errors import AttestError, refusing
-from attest.core.kinds import CHOICE, LABELS, NUMBER, SPANS, Kind
+from attest.core.kinds import CHOICE, Kind
 from attest.core.memory import in_evaluation_mode
 from attest.models.inputs import Inputs
 from attest.models.layers_observed import beginning_at
 from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
-from attest.models.pretrained.heads import is_of_texts, kind_of_class
+from attest.models.pretrained.heads import is_of_texts, kind_of_model
 from attest.models.pretrained.passing import ForwardPass
 from attest.models.pretrained.resuming import blocks_of, last_token_of
 from attest.models.pretrained.softmaxes import Softmaxes
@@ -96,9 +96,9 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         squashed: bool = False,
     ) -> None:
         super().__init__()
-        self.kind = kind_of_class(type(model).__name__) if kind is None else kind
+        self.kind = kind_of_model(type(model).__name__, model.config) if kind is None else kind
         """The kind of decision that the model makes, such as classes of texts or tags of tokens."""
-        self.number = OneNumber() if self.kind == NUMBER else None
+        self.number = None if self.kind.chooses else OneNumber()
         """If the model predicts one number for each text: the standard deviation and the largest absolute value of these
         numbers over the corpus. Else None."""
         self.masked, self.typed, self._squashed = masked, typed, squashed
@@ -129,8 +129,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
     @property
     def reads_beside(self) -> tuple[str, ...]:
         """Return the names of the columns that it reads beside the tokens of a text."""
-        asked = {LABELS: ("asked",), CHOICE: ("asked",), SPANS: ("roles",)}
-        return (("token_type_ids",) if self.typed else ()) + asked.get(self.kind, ())
+        return (("token_type_ids",) if self.typed else ()) + self.kind.beside
 
     def encode(self, tokens: Tensor, mask: Tensor, **beside: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``."""

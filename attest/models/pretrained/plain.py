@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.core.errors import AttestError, refusing, said_by
-from attest.core.kinds import CHOICE, CLASSES, LABELS, NUMBER, SPANS, TAGS, Kind
+from attest.core.kinds import CLASSES, KINDS, TAGS, Kind
 from attest.core.memory import in_evaluation_mode
 from attest.models.contract import require_no_chance
 from attest.models.observation import hooked
@@ -42,6 +42,9 @@ class PlainNetwork(PretrainedNetwork):
     Raises:
         AttestError: the module cannot be called in this way, its attention cannot be reached, or padding changes its logits.
     """
+
+    def __init__(self, model: nn.Module, padding: int = 0, masked: int | None = None, typed: bool = False) -> None:
+        super().__init__(model, padding, masked, typed, CLASSES)  # until its outputs show another kind
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
         beside = {name: given[name] for name in self.reads_beside if name in given}
@@ -81,8 +84,9 @@ class PlainNetwork(PretrainedNetwork):
                 except AttestError:
                     if self._mask_as is MASKS[-1]:
                         raise
-            self.kind = TAGS if of_tokens else NUMBER if kind_of(self.model) == NUMBER else CLASSES
-            self.number = OneNumber() if self.kind == NUMBER else None
+            said = kind_of(self.model)
+            self.kind = TAGS if of_tokens else CLASSES if said == TAGS else said
+            self.number = None if self.kind.chooses else OneNumber()
             several = tokens.repeat(SEVERAL, 1)
             require_no_chance(name, lambda: self._own_logits(torch.ones_like(several).bool(), input_ids=several))
             self._find_out_mask(tokens)
@@ -152,11 +156,10 @@ def _require_one_class(model: nn.Module) -> None:
 def _require_known_kind(model: nn.Module) -> None:
     """Refuse a module that says that it decides something else than a class, a tag or a number, or says it by a word."""
     said = getattr(model, "kind", None)
-    unread = [LABELS, CHOICE, SPANS, *(kind.name for kind in (LABELS, CHOICE, SPANS, NUMBER))]
-    if isinstance(said, str | Kind) and said in unread:
-        named = repr(said) if isinstance(said, str) else f"attest.core.kinds.{said.name.upper()}"
+    kind = KINDS.get(said) if isinstance(said, str) else said
+    if isinstance(kind, Kind) and not (kind in (CLASSES, TAGS) if isinstance(said, str) else kind.own):
         raise AttestError(
-            f"the attribute `kind` of {type(model).__name__} is {named}, but its logits would be read as those of classes; "
+            f"the attribute `kind` of {type(model).__name__} is {said!r}, but its logits would be read as those of classes; "
             "expected attest.core.kinds.NUMBER for a module that returns one number, and no such `kind` for a module that "
             f"chooses a class. {GUIDE}."
         )

@@ -17,7 +17,7 @@ from torch.nn import functional
 from attest.core.attention.interventions import attending
 from attest.core.attention.rollout import attention_rollout
 from attest.core.errors import AttestError
-from attest.core.kinds import LABELS, NUMBER, TAGS
+from attest.core.kinds import TAGS
 from attest.core.measures import class_logits
 from attest.models.inputs import Inputs
 from attest.models.networks.transformer import UniformPooling
@@ -128,7 +128,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
                 f"{type(network.model).__name__} gives every token a class, so a token in two windows would get two classes; "
                 "expected a model that classifies texts. Leave window= out."
             )
-        if network.kind == NUMBER and pooled == POOLED[2]:
+        if not network.kind.chooses and pooled == POOLED[2]:
             raise AttestError(
                 f"{type(network.model).__name__} returns one number and no probabilities; expected pooled='mean' "
                 "or pooled='max'."
@@ -145,7 +145,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
     @property
     def decides(self) -> str:
         """Return a phrase that says how the decisions of the windows are combined."""
-        if self.kind == NUMBER:
+        if not self.kind.chooses:
             return f"the {'mean' if self.pooled == 'mean' else 'largest'} of their numbers is that of the text"
         return {
             "mean": "the mean of their logits decides",
@@ -258,7 +258,7 @@ class WindowedNetwork(UniformPooling, nn.Module):
             return logits.masked_fill(~there, -torch.inf).amax(dim=1)
         if self.pooled == "mean":
             return logits.where(there, 0).sum(dim=1) / there.sum(dim=1)
-        alone = self.kind == LABELS or logits.shape[-1] == 1  # each logit is the input of a sigmoid: two classes each
+        alone = self.kind.asks or logits.shape[-1] == 1  # each logit is the input of a sigmoid: two classes each
         if alone:
             logits, there = class_logits(logits.unsqueeze(-1)), there.unsqueeze(-1)
         mean = logits.softmax(dim=-1).where(there, 0).sum(dim=1) / there.sum(dim=1)
