@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from attest.models.observation import Observation
 from attest.runs.folder import read_table
 from tests.conftest import fresh_shell
+from tests.experiments.networks import observation_of, pooling_classifier
 from tests.finished_runs import SMALL_RUN, only_folder
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +54,25 @@ def run(house: Path, *arguments: str) -> str:
     done = subprocess.run([sys.executable, *arguments], cwd=house, env=shell, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def shapes_of_the_table() -> dict[str, tuple[str, list[str]]]:
+    """Return the dtype and the letters of the shape of each attribute that the page names."""
+    rows = re.findall(r"^\| (`.*?`) \| (float|bool|int64) (`.*?`) \|", STEPS, flags=re.MULTILINE)
+    pairs = ((re.findall(r"`(\w+)`", names), dtype, re.findall(r"\(([\w, ]+)\)", shapes)) for names, dtype, shapes in rows)
+    found = [(name, (dtype, shape)) for names, dtype, shapes in pairs for name, shape in zip(names, shapes * 2, strict=False)]
+    return {name: (dtype, re.findall(r"\w", shape)) for name, (dtype, shape) in found}
+
+
+@pytest.mark.parametrize("name", shapes_of_the_table())
+def test_an_observation_has_what_the_page_says(name):
+    observation: Observation = observation_of(pooling_classifier(), [5, 3])
+    values, (dtype, letters) = getattr(observation, name), shapes_of_the_table()[name]
+    if values is None:  # labels, which nobody gave
+        return
+    sizes = {"B": 2, "T": 5, "K": 2, "H": observation.hidden.shape[-1], "E": observation.embedded.shape[-1]}
+    assert str(values.dtype).removeprefix("torch.").startswith(dtype)
+    assert [*values.shape] == [sizes[letter] for letter in letters]
 
 
 @pytest.mark.whole("an interpreter of its own")
