@@ -91,16 +91,22 @@ def keep(data: str, root: Path) -> Path:
         if run.summary.is_file()
     ]
     folder = RESULTS / f"sparse-{data}"
-    write_table(folder / "runs.parquet", pd.DataFrame(accuracies))
+    write_beside_others(folder / "runs.parquet", pd.DataFrame(accuracies, columns=["row", "seed", "accuracy"]))
     keep_of_table(folder)
     read = [texts_of(run).assign(row=row, seed=seed) for row, seed, run in runs if run.evidence("E19").is_file()]
     file = folder / "texts.parquet"
-    if file.is_file():
-        anew = {(each["row"].iat[0], each["seed"].iat[0]) for each in read}
-        before = pd.read_parquet(file)
-        read.append(before[[key not in anew for key in zip(before["row"], before["seed"], strict=True)]])
-    write_table(file, pd.concat(read).sort_values(["seed", "row", "id"], ignore_index=True))
+    write_beside_others(file, pd.concat(read) if read else pd.DataFrame(columns=["row", "seed", "id"]))
     return file
+
+
+def write_beside_others(file: Path, anew: pd.DataFrame) -> None:
+    """Write rows of runs into a table; of other runs the rows stay that the table had before."""
+    kept = [anew]
+    if file.is_file():
+        before, runs = pd.read_parquet(file), {*zip(anew["row"], anew["seed"], strict=True)}
+        kept.append(before[[key not in runs for key in zip(before["row"], before["seed"], strict=True)]])
+    found = pd.concat([rows for rows in kept if len(rows)])
+    write_table(file, found.sort_values(["seed", "row", *found.columns.intersection(["id"])], ignore_index=True))
 
 
 def keep_of_table(folder: Path) -> None:

@@ -18,6 +18,8 @@ from torch import Tensor, nn
 from attest.core.bounds import require_bounds
 
 _GIBIBYTE = 1 << 30
+MOST_GIBIBYTES = 2**30
+"""More than any machine has; a larger budget is the same."""
 _BYTES_PER_PAIR = 96
 """To estimate memory: the bytes that an experiment on all pairs of tokens needs for each pair, about a dozen float64 numbers.
 The memory budget and this number limit the length of a text."""
@@ -55,7 +57,7 @@ def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
     """
     global _budget, _longest
     require_bounds({"memory_gib": gibibytes, "max_evidence_tokens": longest})
-    _budget, _longest = int(gibibytes * _GIBIBYTE), longest
+    _budget, _longest = int(min(gibibytes, MOST_GIBIBYTES) * _GIBIBYTE), longest
 
 
 def processes_that_fit() -> int:

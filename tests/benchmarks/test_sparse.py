@@ -5,7 +5,16 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from benchmarks.sparse import PROXIES, OnCorpus, answer_of_all, by_seed_and_text, over_seeds, over_texts, proxies
+from benchmarks.sparse import (
+    PROXIES,
+    OnCorpus,
+    answer_of_all,
+    by_seed_and_text,
+    over_seeds,
+    over_texts,
+    proxies,
+    write_beside_others,
+)
 
 
 def test_the_interval_over_seeds_is_students():
@@ -60,3 +69,10 @@ def test_the_answer_names_the_networks_whose_sign_holds_on_every_corpus():
     assert "under every sparse setting of: CNN; in fewer under every one of: no network;" in said
     assert "corpus or projection in: average." in said
     assert said.endswith("on each of 2 corpora: support.")
+
+
+def test_runs_of_which_a_folder_knows_nothing_keep_their_rows(tmp_path):
+    file = tmp_path / "runs.parquet"
+    for rows in ([("a", 0, 0.5), ("b", 0, 0.6), ("a", 1, 0.7)], [("a", 0, 0.8)]):
+        write_beside_others(file, pd.DataFrame(rows, columns=["row", "seed", "accuracy"]))
+    assert pd.read_parquet(file).to_numpy().tolist() == [["a", 0, 0.8], ["b", 0, 0.6], ["a", 1, 0.7]]
