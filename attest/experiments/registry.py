@@ -5,7 +5,6 @@ documentation has an example.
 """
 
 import inspect
-import math
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -61,13 +60,6 @@ whole texts are in ``INSIDE``."""
 def measures() -> dict[str, Column]:
     """Return every measure by its key, such as ``E1/tau_gradient_inputs``, in the order of the report."""
     return {f"{spec.id}/{measure.name}": measure for spec in EXPERIMENTS.values() for measure in spec.measures}
-
-
-def range_of(key: str) -> tuple[float, float]:
-    """Return the smallest and the largest possible value of a measure, by its key; infinities if they are unknown."""
-    experiment, _, name = key.partition("/")
-    column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
-    return (-math.inf, math.inf) if column is None or column.range is None else column.range
 
 
 @dataclass(frozen=True)

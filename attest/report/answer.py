@@ -16,6 +16,7 @@ SENTENCES = "sentences in which the tag of a word needs other words"
 phrase."""
 SINK = "a token that gets attention whatever the text says"
 UNLABELLED = "Without labels, nobody knows whether the model has learned its task."
+UNTESTED = "Whether the model has learned its task is not tested for decisions of this kind: read its scores."
 UNKEPT = (
     "Nobody knows whether the model has learned its task, because the table {0} is missing: attest evidence --run … {0} makes "
     "it."

@@ -17,8 +17,7 @@ from attest.core.measures import OverSeeds, Paired, mcnemar, signed_rank, standa
 from attest.core.measures.comparison import LEVEL, mean_of_each
 from attest.core.measures.numbers import interval, p_value
 from attest.core.measures.summary import share_interval
-from attest.experiments.registry import range_of
-from attest.report.summary import LABELS
+from attest.report.summary import LABELS, range_of
 from attest.runs.contents import RunContents
 from attest.runs.folder import RunFolder
 from attest.runs.identity import TextsOfRun, identity_of

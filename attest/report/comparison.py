@@ -33,7 +33,7 @@ from attest.report.controls import baseline, scored
 from attest.report.figures import CLASS_COLOURS, to_svg
 from attest.report.measured import scale_of
 from attest.report.related import LONG, Conclusion, link_between, spelled_out
-from attest.report.settings_strip import RIGHT, lines_of, unit_of
+from attest.report.settings_strip import lines_of, unit_of
 from attest.report.summary import DESCRIBED, QUESTIONS, SCORES, label_of
 from attest.report.templating import render
 from attest.runs.asked import identity
@@ -244,8 +244,6 @@ def _on_decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
 
 
 MARKS = "os^Dv*PX"
-SHARES = ("test/accuracy", "test/f1", "test/chunk_f1", "test/f1_micro", "test/roc_auc")
-"""The keys of the scores that lie between 0 and 1; their confidence intervals are cut at 0 and 1."""
 
 
 def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
@@ -292,7 +290,7 @@ def _mean(setting: Setting, key: str) -> tuple[str, str]:
     if over is None:
         return "–", ""
     if len(setting.summaries) > 1:
-        found = over_seeds(over, RIGHT if key in SHARES else key)
+        found = over_seeds(over, key)
         return rounded(over.mean) if found is None else str(found), f"{over.seeds} seed{'s' if over.seeds > 1 else ''}"
     (summary,), run = setting.summaries.values(), setting.any_run
     test = scored(run, baseline(run)) if key in SCORES else None

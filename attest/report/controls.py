@@ -18,6 +18,7 @@ from attest.core.measures.summary import share_interval
 from attest.experiments.registry import measures
 from attest.report.collection import decisions_in, tested, value_of
 from attest.report.score_bounds import classes_in, score_bounds
+from attest.report.summary import SCORES
 from attest.runs.asked import identity
 from attest.runs.belonging import require_together
 from attest.runs.choices import are_plain
@@ -122,10 +123,12 @@ def scores_line(split: str, numbers: Mapping[str, float | None], bounds: Bounds 
     Args:
         bounds: the 95 % interval of each score, by key, which then stands behind it: ``[0.7749, 0.8253]``.
     """
-    known = {metric: numbers[f"{split}/{metric}"] for metric in SCORE_NAMES if f"{split}/{metric}" in numbers}
+    names = {key.removeprefix("test/"): score.title for key, score in SCORES.items()}
+    names = SCORE_NAMES | {metric: title for metric, title in names.items() if metric not in SCORE_NAMES}
+    known = {metric: numbers[f"{split}/{metric}"] for metric in names if f"{split}/{metric}" in numbers}
     ends = {key: f" [{low:.4f}, {high:.4f}]" for key, (low, high) in (bounds or {}).items()}
     told = {metric: f"{_value(metric, value, '.4f')}{ends.get(f'{split}/{metric}', '')}" for metric, value in known.items()}
-    scores = ", ".join(f"{SCORE_NAMES[metric]} {value}" for metric, value in told.items())
+    scores = ", ".join(f"{names[metric]} {value}" for metric, value in told.items())
     return f"{split.title() + ':':<12}{scores}" if any(value is not None for value in known.values()) else None
 
 
@@ -193,6 +196,11 @@ def sentence(
     if summary.get("test/chunk_f1") is not None:
         said = f"{said} The F1 of its chunks is {share_told('test/chunk_f1', summary, found)}."
     only = "" if held.only is None else f" The model predicts “{held.only}” every time."
+    if held.learned and held.apart is not None and not majority.better:
+        return (
+            f"In part. The model ranks the texts of a class above others (Mann-Whitney test: {p_value(held.apart.p_value)}), "
+            f"but it is not shown to be right more often than a constant answer. {said}{only}"
+        )
     if held.learned:
         return f"Yes. {said}{only}"
     roc_auc = summary.get("test/roc_auc")

@@ -19,7 +19,7 @@ from attest.experiments.rows import BETWEEN
 from attest.experiments.spec import Means
 from attest.experiments.verdict import IN_PART, NO, Verdict, judged
 from attest.report import readings
-from attest.report.answer import NEEDS_E19, NO_WORDS, NOT_BETTER, SENTENCES, TEXTS, UNKEPT, UNLABELLED, instead, told
+from attest.report.answer import NEEDS_E19, NO_WORDS, NOT_BETTER, SENTENCES, TEXTS, UNKEPT, UNLABELLED, UNTESTED, instead, told
 from attest.report.answer import sentence as sentence_of
 from attest.report.collection import Decided, Pairing, paired
 from attest.report.controls import Baseline, Controls, baseline, sentence
@@ -130,10 +130,12 @@ class Findings(RunContents):
 
     @property
     def unjudged(self) -> str:
-        """Return why nobody knows whether the model has learned its task; an empty string where labels tell it."""
+        """Return why nobody knows whether the model has learned its task; an empty string where it is tested."""
         if self.decided is None:
             return UNKEPT.format(TAGGED if self.kind == TAGS else INSTANCES)
-        return "" if self.labelled else UNLABELLED
+        if not self.labelled:
+            return UNLABELLED
+        return UNTESTED if self.learned is None else ""
 
     @cached_property
     def verdict(self) -> Verdict | None:

@@ -241,7 +241,8 @@ def _measured(found: Findings, key: str) -> Sample:
     folder, path = found.folder, found.folder.evidence(experiment)
     if experiment == "test":
         raise AttestError(
-            f"{key} is not a mean over texts, so it has no confidence interval here; expected test/accuracy. Leave {key} out."
+            f"the gate knows no interval of {key} that holds at each number of texts; expected test/accuracy, or a column "
+            f"of an experiment. Leave {key} out."
         )
     if experiment not in EXPERIMENTS:
         near = ", ".join(nearest(key, measures()))

@@ -11,12 +11,12 @@ import pandas as pd
 from attest.core.kinds import CLASSES, Kind
 from attest.core.measures import summarise
 from attest.core.measures.numbers import interval, number, percent, rounded
-from attest.experiments.registry import measures, range_of
+from attest.experiments.registry import measures
 from attest.experiments.stopping import ALL, READ
 from attest.report.collection import PARTS, within
 from attest.report.controls import SCORE_NAMES, ControlNumber, Controls, scores_line
 from attest.report.panels import PANELS
-from attest.report.summary import DESCRIBED, QUESTIONS, SCORES
+from attest.report.summary import DESCRIBED, QUESTIONS, SCORES, range_of
 from attest.runs.asked import portable
 from attest.runs.identity import identity_of
 from attest.runs.published_tables import Publication, PublishedRow, every_published_number

@@ -23,6 +23,7 @@ from attest.report.summary import SCORES as TEST_SCORES
 from attest.report.templating import render
 from attest.runs.contents import RunContents
 from attest.runs.folder import write_text
+from attest.runs.kinds import kind_in
 
 SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
 DISTANCES = ("jsd", "jsd_matched", "kl", "kl_mean", "tau", "tvd", "nll", "same")
@@ -231,13 +232,11 @@ def scores_of(run: RunContents) -> dict[str, float]:
     """Return those test scores of a run that the page shows, their intervals, and the number of its texts."""
     summary, held = run.summary, baseline(run)
     scores = {name: summary[f"test/{name}"] for name in SCORES if f"test/{name}" in summary}
-    if held is None:
+    if (found := scored(run, held)) is None:
         return scores
-    found = scored(run, held)
-    bounds = {} if found is None else found.bounds
     for name in [*scores]:
-        scores |= {f"{name}/{end}": bound for end, bound in zip(ENDS, bounds.get(f"test/{name}", ()), strict=False)}
-    return scores | {"sentences" if held.tagging else "texts": held.instances}
+        scores |= {f"{name}/{end}": bound for end, bound in zip(ENDS, found.bounds.get(f"test/{name}", ()), strict=False)}
+    return scores | {kind_in(run).units: found.texts}
 
 
 def distances_of(run: RunContents) -> dict[str, float]:

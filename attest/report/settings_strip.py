@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from attest.core.measures import OverSeeds
 from attest.report.collection import Setting, over_seeds
-from attest.report.controls import baseline
+from attest.report.controls import baseline, scored
 from attest.report.measured import published
 from attest.runs.identity import identity_of
 from attest.runs.kinds import kind_in
@@ -84,10 +84,10 @@ def _accuracy(setting: Setting) -> Placed | None:
     values = [summary[ACCURACY] for summary in setting.summaries.values() if ACCURACY in summary]
     if len(values) != 1:
         return _over_seeds(values, ACCURACY) if values else None
-    held = baseline(setting.any_run)
-    if held is None or held.bounds is None:
+    found = scored(setting.any_run, baseline(setting.any_run))
+    if found is None or ACCURACY not in found.bounds:
         return Placed(values[0], None, None, "one seed")
-    return Placed(values[0], *held.bounds, f"{held.instances:,} {unit_of(setting)}")
+    return Placed(values[0], *found.bounds[ACCURACY], f"{found.texts:,} {unit_of(setting)}")
 
 
 def _published(setting: Setting) -> str:

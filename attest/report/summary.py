@@ -2,6 +2,7 @@
 and described. ``summary.json`` is a flat file with a version; tables about many runs are made from such files.
 """
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,13 @@ DESCRIBED = SCORES | measures()
 LABELS = {key: each.title if key in SCORES else f"{key.split('/')[0]} {each.title}" for key, each in DESCRIBED.items()}
 """The full name of each number as reports write it, such as ``E2 decisions flipped``, by its key, in the order of the
 report."""
+
+
+def range_of(key: str) -> tuple[float, float]:
+    """Return the smallest and the largest possible value of a score or a measure, by its key; infinities if unknown."""
+    experiment, _, name = key.partition("/")
+    known = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else SCORES.get(key)
+    return (-math.inf, math.inf) if known is None or known.range is None else known.range
 
 
 def label_of(key: str) -> str:

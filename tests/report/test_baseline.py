@@ -57,6 +57,11 @@ def test_imbalanced_labels_are_no_sign_that_nothing_was_learned(tmp_path):
     ]
 
 
+def test_a_model_that_ranks_texts_and_is_not_right_more_often_is_not_called_better(tmp_path, snapshot):
+    held = baseline(RunContents(imbalanced(tmp_path / "seed0")))
+    assert plain(sentence(held, {"test/accuracy": 0.93})) == snapshot
+
+
 def test_an_undefined_score_is_said_and_no_zero(tmp_path, snapshot):
     said, words = told(tmp_path, {"test/accuracy": 1.0, "test/f1": 1.0, "test/roc_auc": None}, decided([1] * 16, [1] * 16))
     assert "Its ROC-AUC is undefined: one class only. What is measured" in said

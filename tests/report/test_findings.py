@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+import pytest
+
+from attest.report.answer import UNTESTED
 from attest.report.findings import Findings, pools
 from attest.report.page import write_report
 from attest.runs.folder import RunFolder, write_json
@@ -45,6 +48,13 @@ def test_shares_of_pairs_stand_with_their_intervals_and_how_many_pairs(tmp_path)
     for value in ("50.0", "20.0", "30.0"):
         assert re.search(rf"{value} % \[\d+\.\d %, \d+\.\d %\]", said)
     assert said.endswith("over 4 pairs, with 95 % intervals).")
+
+
+@pytest.mark.parametrize(("rows", "said"), [("classes", ""), ("labels", UNTESTED), ("answers", UNTESTED)])
+def test_it_is_said_where_no_test_tells_whether_a_model_has_learned(tmp_path, rows, said):
+    one = decided([0, 1] * 20, [0, 1] * 20)
+    kinds = {"classes": one, "labels": one.assign(text=one["id"], asked="joy"), "answers": one.assign(answer="Ann")}
+    assert Findings(made_run(tmp_path / "seed0", {}, kinds[rows])).unjudged == said
 
 
 def test_attention_of_a_tagger_lies_inside_its_layers():

@@ -7,7 +7,9 @@ import jsonschema
 import pytest
 
 import attest
-from attest.report.summary import SCHEMA, VERSION
+from attest.report.collection import within
+from attest.report.measured import scale_of
+from attest.report.summary import SCHEMA, SCORES, VERSION
 from tests.models.pretrained.tiny import TEXTS
 
 
@@ -48,3 +50,10 @@ def test_every_number_is_as_the_schema_says(schema, summary):
 def test_what_is_not_as_the_schema_says_is_refused(schema, summary, change):
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(summary | change, schema)
+
+
+@pytest.mark.parametrize("key", SCORES)
+def test_intervals_of_scores_end_where_the_scores_do(key):
+    least, most = SCORES[key].range
+    assert within(key, -9, 9) == (max(least, -9), min(most, 9))
+    assert scale_of(key) == ((-1, 1) if key in ("test/pearson", "test/spearman") else (0, 1))

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from attest.core.errors import AttestError
 from attest.core.kinds import CLASSES, KINDS, LABELS, NUMBER, SPANS, TAGS
 from attest.runs.contents import RunContents
 from attest.runs.folder import RunFolder, read_json, read_yaml, write_json, write_table, write_text
@@ -46,9 +47,11 @@ def test_a_folder_without_settings_is_read_by_its_table(tmp_path):
     assert kind_in(RunContents(folder)) == NUMBER
 
 
-def test_an_unknown_kind_is_refused(tmp_path, refusal):
+def test_an_unknown_kind_is_refused(tmp_path):
     folder = of_trial(tmp_path / "trial", "colours")
-    with refusal():
+    with pytest.raises(
+        AttestError, match=r"decides is 'colours', which is none of classes, .*; expected the file that Attest wrote"
+    ):
         kind_in(RunContents(folder))
 
 

@@ -85,6 +85,11 @@ class PlainNetwork(PretrainedNetwork):
                     if self._mask_as is MASKS[-1]:
                         raise
             said = kind_of(self.model)
+            if of_tokens and said not in (TAGS, CLASSES):
+                raise AttestError(
+                    f"the attribute `kind` of {name} is {said!r}, and it returned logits (B, T, K), which decide about each "
+                    f"token; expected logits (B, C). {GUIDE}."
+                )
             self.kind = TAGS if of_tokens else CLASSES if said == TAGS else said
             self.number = None if self.kind.chooses else OneNumber()
             several = tokens.repeat(SEVERAL, 1)

@@ -15,12 +15,13 @@ from scipy.stats import entropy
 import attest
 from attest.app.api.measuring import Measuring
 from attest.core.errors import AttestError
-from attest.core.kinds import CHOICE, LABELS
+from attest.core.kinds import CHOICE, LABELS, NUMBER
 from attest.core.memory import budget_kept, set_memory_budget
 from attest.models.networks import TransformerClassifier
 from attest.models.observation import observe
 from attest.models.pretrained.network import PretrainedNetwork
 from tests.experiments.networks import pooling_classifier
+from tests.models.pretrained.test_softmaxes import Own
 from tests.models.pretrained.tiny import BART, TEXTS, WORDS, batch, tiny
 
 QUICK = {"E1": {}, "E2": {"permutations": 2}, "E3": {"steps": 2, "texts": 2}, "E8": {}, "E9": {"draws": 2}, "E13": {}}
@@ -407,6 +408,13 @@ def test_a_module_around_a_model_of_transformers(name, attention, tokenizer):
 def test_a_module_that_says_another_kind_is_not_read_as_classes(kind, model, refusal):
     module = Around(model)
     module.kind = kind
+    with refusal():
+        attest.trial(module, [{"token_ids": torch.tensor([[2, 5, 3]]), "mask": torch.ones(1, 3).bool()}], progress=False)
+
+
+def test_a_module_of_one_number_decides_nothing_about_each_token(refusal):
+    module = Own(decides="tokens", classes=1)
+    module.kind = NUMBER
     with refusal():
         attest.trial(module, [{"token_ids": torch.tensor([[2, 5, 3]]), "mask": torch.ones(1, 3).bool()}], progress=False)
 
