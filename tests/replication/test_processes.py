@@ -77,8 +77,10 @@ def test_what_was_started_ends_with_a_process_that_is_killed(tmp_path):
 
 
 def test_the_exit_code_is_the_command_s_own_and_its_words_are_in_its_log(tmp_path):
-    looks = []
-    command = [sys.executable, "-c", "import sys; print('out', flush=True); sys.exit('err')"]
-    assert run_as_group(command, tmp_path / "log", lambda: looks.append(1)) == 1
+    """The command ends once it was looked at, however fast it is."""
+    looked = tmp_path / "looked"
+    script = "import os, sys, time; print('out', flush=True)\n"
+    script += "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\nsys.exit('err')"
+    command = [sys.executable, "-c", script, str(looked)]
+    assert run_as_group(command, tmp_path / "log", looked.touch) == 1
     assert (tmp_path / "log").read_text() == "out\nerr\n"
-    assert looks
