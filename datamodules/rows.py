@@ -38,6 +38,8 @@ them."""
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 QUOTED_CELL = re.compile(r'(?<![^\t\r\n])"[^"]*+(?:""[^"]*+)*+"(?![^\t\r\n])')
 SEPARATORS = ",;\t|"
+SEPARATOR_TOLD = re.compile(rf"\ufeff?sep=([{SEPARATORS}])", re.IGNORECASE)
+"""Matches a first line that tells Excel which character separates cells."""
 ROWS_AT_ONCE = 10_000
 """The number of rows that are held as Python objects at the same time while a table is read; it bounds the memory."""
 LONGEST_CELL = 2**31 - 1
@@ -163,14 +165,18 @@ def _require_written_in(path: Path, encoding: str) -> None:
 def _csv(path: Path, encoding: str) -> Rows:
     """Return the rows of a CSV file, whose cells may be quoted with ``"``.
 
-    The separator is the character that splits the first line into the most names, because Excel may write semicolons.
+    The separator is the character that splits the first line into the most names, because Excel may write semicolons; or the
+    first line says it for Excel, as in ``sep=;``.
     """
     with _opened(path, encoding) as lines:
         first = next((line for line in lines if line.strip()), "")
-    separator = max(SEPARATORS, key=lambda sign: len(next(csv.reader([first], delimiter=sign), [])))
+    if told := SEPARATOR_TOLD.fullmatch(first.rstrip("\r\n")):
+        separator = told[1]
+    else:
+        separator = max(SEPARATORS, key=lambda sign: len(next(csv.reader([first], delimiter=sign), [])))
     if separator != SEPARATORS[0]:
         say(f"{path}: cells are separated by {separator!r}, not by ','.")
-    return Rows(lambda _: _separated(path, encoding, delimiter=separator, strict=True))
+    return Rows(lambda _: _separated(path, encoding, told is not None, delimiter=separator, strict=True))
 
 
 def _tsv(path: Path, encoding: str) -> Rows:
@@ -184,12 +190,14 @@ def _tsv(path: Path, encoding: str) -> Rows:
     return Rows(lambda _: _separated(path, encoding, delimiter="\t", **dialect))
 
 
-def _separated(path: Path, encoding: str, **dialect: Any) -> Iterator[FileRow]:
+def _separated(path: Path, encoding: str, told: bool = False, **dialect: Any) -> Iterator[FileRow]:
     csv.field_size_limit(LONGEST_CELL)
     with _opened(path, encoding) as text:
         reader = csv.reader(text, **dialect)
         lines = filter(None, reader)
         try:
+            if told:
+                next(lines)  # which names the separator
             header = _column_names(path, next(lines, []), encoding)
             for cells in lines:
                 place = f"line {reader.line_num}"

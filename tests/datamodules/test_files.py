@@ -368,6 +368,13 @@ def test_other_separators_of_csv_are_recognised_and_said(tmp_path, capsys, separ
     assert f"raw.csv: cells are separated by {separator!r}, not by ','." in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_first_line_that_tells_excel_the_separator_is_no_header(tmp_path, separator):
+    texts = [f"{text} | truly" for text in TEXTS]
+    plain = raw(tmp_path, as_text(separator, texts)).corpus.train.tokens
+    assert raw(tmp_path, f"sep={separator}\r\n" + as_text(separator, texts)).corpus.train.tokens == plain
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_byte_order_marks_ends_of_lines_and_blanks_around_names_are_no_content(tmp_path, end):
     plain = raw(tmp_path, as_text()).corpus
