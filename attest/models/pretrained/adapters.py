@@ -15,7 +15,7 @@ from transformers import PreTrainedModel
 from attest.core.errors import AttestError, install_command, refusing, said_by
 from attest.core.kinds import CHOICE, SPANS
 from attest.core.memory import in_evaluation_mode
-from attest.models.pretrained.heads import kind_of_model
+from attest.models.pretrained.heads import kind_of_class
 from attest.models.pretrained.told import told_by
 
 SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
@@ -57,7 +57,7 @@ def model_inside(adapted: Any) -> nn.Module:
     if not isinstance(inside, PreTrainedModel):
         return inside
     tokens = torch.arange(1, 6, device=inside.device).unsqueeze(0)
-    if kind_of_model(type(inside).__name__, inside.config) == CHOICE:
+    if kind_of_class(type(inside).__name__) == CHOICE:
         tokens = tokens.unsqueeze(1)
     with torch.no_grad(), in_evaluation_mode(adapted):
         logits = [_logits_of(model(input_ids=tokens, return_dict=True)) for model in (adapted, inside)]
@@ -73,7 +73,7 @@ def model_inside(adapted: Any) -> nn.Module:
 
 def _require_types_read(adapted: Any, inside: PreTrainedModel, tokens: torch.Tensor) -> None:
     """Refuse peft's wrapper of models that answer questions, which does not hand the types of tokens on."""
-    if kind_of_model(type(inside).__name__, inside.config) != SPANS or (told_by(inside.config).type_vocab_size or 1) < 2:
+    if kind_of_class(type(inside).__name__) != SPANS or (told_by(inside.config).type_vocab_size or 1) < 2:
         return
     with torch.no_grad(), in_evaluation_mode(adapted):
         types = torch.ones_like(tokens)

@@ -19,6 +19,12 @@ def is_of_texts(name: str) -> bool:
     return name.endswith(OF_TEXTS)
 
 
+def kind_of_class(name: str) -> Kind:
+    """Return what a class of models decides, by its name alone: about whole texts, between classes."""
+    others = (kind for kind in KINDS.values() if kind.head is not None and name.endswith(kind.head))
+    return next((kind for kind in others if kind.head != OF_TEXTS), CLASSES)
+
+
 def kind_of_model(name: str, config: Any) -> Kind:
     """Return what a model decides, by the name of its class and its configuration."""
     others = (kind for kind in KINDS.values() if kind != CLASSES and kind.head is not None and name.endswith(kind.head))

@@ -22,7 +22,7 @@ from attest.models.layers_observed import beginning_at
 from attest.models.networks.transformer import UniformPooling
 from attest.models.prediction import OneNumber
 from attest.models.pretrained.calls import AttentionCall, last_real
-from attest.models.pretrained.heads import is_of_texts, kind_of_model
+from attest.models.pretrained.heads import is_of_texts, kind_of_class
 from attest.models.pretrained.passing import ForwardPass
 from attest.models.pretrained.resuming import blocks_of, last_token_of
 from attest.models.pretrained.softmaxes import Softmaxes
@@ -96,7 +96,7 @@ class PretrainedNetwork(UniformPooling, nn.Module):
         squashed: bool = False,
     ) -> None:
         super().__init__()
-        self.kind = kind_of_model(type(model).__name__, model.config) if kind is None else kind
+        self.kind = kind_of_class(type(model).__name__) if kind is None else kind
         """The kind of decision that the model makes, such as classes of texts or tags of tokens."""
         self.number = None if self.kind.chooses else OneNumber()
         """If the model predicts one number for each text: the standard deviation and the largest absolute value of these

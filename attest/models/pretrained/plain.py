@@ -43,9 +43,6 @@ class PlainNetwork(PretrainedNetwork):
         AttestError: the module cannot be called in this way, its attention cannot be reached, or padding changes its logits.
     """
 
-    def __init__(self, model: nn.Module, padding: int = 0, masked: int | None = None, typed: bool = False) -> None:
-        super().__init__(model, padding, masked, typed, CLASSES)  # until its outputs show another kind
-
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
         beside = {name: given[name] for name in self.reads_beside if name in given}
         return self._own_logits(mask, **self._with_types(input_ids=tokens.where(mask, self.padding), **beside))
