@@ -20,7 +20,7 @@ def is_of_texts(name: str) -> bool:
 
 
 def kind_of_class(name: str) -> Kind:
-    """Return what a class of models decides, by its name alone: about whole texts, between classes."""
+    """Return what a class of models decides, by its name alone; one of whole texts is taken to choose a class."""
     others = (kind for kind in KINDS.values() if kind.head is not None and name.endswith(kind.head))
     return next((kind for kind in others if kind.head != OF_TEXTS), CLASSES)
 
