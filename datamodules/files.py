@@ -14,6 +14,7 @@ from attest.core.errors import AttestError
 from attest.core.spelled import spelled
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.forms import Form, Tags
 from attest.datamodules.instances import FileOptions, Instances, in_order, label_names, read_instances
 from attest.datamodules.notice import option, some
 from attest.datamodules.rows import UTF_8
@@ -72,7 +73,8 @@ class FilesDataModule(StoredDataModule):
         super().__init__(**options)
         sources = {"train": train, "validation": validation, "test": test}
         self.sources = {split: source for split, source in sources.items() if source}
-        self.file_options = FileOptions(text_column, label_column, tagging, encoding, on_bad_rows)
+        form = None if tagging is None else Tags() if tagging else Form()
+        self.file_options = FileOptions(text_column, label_column, form, encoding, on_bad_rows)
         self.validation_share = validation_share
         self.split_seed = split_seed
         self.in_words = bool(self.expected and self.expected.record.tokenising["in_words"])
@@ -93,7 +95,7 @@ class FilesDataModule(StoredDataModule):
         instances, columns = read_instances(self.sources, self.file_options, classes=True)
         self.in_words = columns.words
         names = in_order({name for label in instances["train"].labels for name in label_names(label)})
-        splits = {split: self._decided(found, names, columns.tagging) for split, found in instances.items()}
+        splits = {split: self._decided(found, names, columns.form.tagging) for split, found in instances.items()}
         if "validation" not in splits:
             splits["train"], splits["validation"] = self._parted(splits["train"], names)
         return Corpus(**splits, vocabulary=self.fit_vocabulary(splits["train"].table["tokens"]), label_names=names)

@@ -1,7 +1,5 @@
-"""The texts with labels in the user's files: columns are chosen, cells are checked, bad rows are refused or left out."""
+"""The texts with labels in the user's files: columns are chosen, bad rows are refused or left out."""
 
-import math
-import re
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -13,33 +11,9 @@ from typing import Any
 import numpy as np
 
 from attest.core.errors import AttestError
-from attest.core.label_values import UNSEEN, quoted_list, several_of, value_of
-from attest.core.labels import columns_named
+from attest.datamodules.forms import LABEL_NAMES, TAG_NAMES, TOKEN_NAMES, Form, Tags, first_of
 from attest.datamodules.notice import option, say, shortened, some
 from attest.datamodules.rows import ENCODING_ADVICE, UNDECODED, UTF_8, FileRow, Rows, read_rows
-
-TEXTS = ("text", "sentence", "review", "content", "document", "body", "comment", "tweet", "description", "question", "title")
-LABELS = (
-    "label_text",
-    "label_name",
-    "label",
-    "labels",
-    "label_ids",
-    "class",
-    "category",
-    "sentiment",
-    "target",
-    "topic",
-    "stars",
-    "rating",
-    "score",
-)
-FIRST = ("premise", "sentence1", "sentence_1", "sentence_a", "text1", "text_1", "text_a", "question1")
-SECOND = ("text_pair", "hypothesis", "sentence2", "sentence_2", "sentence_b", "text2", "text_2", "text_b", "question2")
-TOKENS = ("tokens", "words")
-TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels", "label_ids")
-"""Usual names of the column with tags in data sets, the most likely first. If the user names no column, the first one that a
-file has is read."""
 
 
 @dataclass(frozen=True)
@@ -47,21 +21,21 @@ class FileOptions:
     """The user's options for reading files; Attest guesses the options that are None.
 
     Args:
-        text_column, label_column, tagging, encoding, on_bad_rows: as in ``FilesDataModule``.
-        second_column: the column of the second text of a pair; None for single texts, or to guess it if ``pairs`` is True.
-        pairs: whether a second text is guessed by the name of its column, if no ``text_column`` is named.
-        several: the names of the labels, where a text can have several of them instead of one class; else empty.
+        text_column, label_column, encoding, on_bad_rows: as in ``FilesDataModule``.
+        form: what texts and labels look like; None for texts with a class each, or for words with tags, if the file has these.
+        second_column: the column of the second text of a pair, or of what the form has beside every text, where choices in
+            a column each have commas between; None for single texts, or to guess it.
+        pairs: whether the second text of a pair is guessed by the name of its column, if no ``text_column`` is named.
         groups: columns with what the user knows of each text, such as its source, which are kept beside the labels.
     """
 
     text_column: str | None = None
     label_column: str | None = None
-    tagging: bool | None = None
+    form: Form | None = None
     encoding: str = UTF_8
     on_bad_rows: str = "refuse"
     second_column: str | None = None
     pairs: bool = False
-    several: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
 
 
@@ -85,7 +59,7 @@ class Instances:
         numbers = array("q")
         for number, row in enumerate(rows.of(columns.read)):
             try:
-                _, label = _instance(row, columns)
+                _, label = columns.instance(row)
                 if unknown := [] if known is None else [name for name in label_names(label) if name not in known]:
                     raise ValueError(f"unknown label {shortened(unknown[0])!r}")
             except ValueError as bad:
@@ -122,7 +96,7 @@ class Instances:
         found, next_one = [], next(wanted, None)
         for number, row in enumerate(self._rows.of(self._columns.read)):
             if number == next_one:
-                found.append(_instance(row, self._columns)[0])
+                found.append(self._columns.instance(row)[0])
                 next_one = next(wanted, None)
             if next_one is None:
                 break
@@ -153,7 +127,7 @@ def read_instances(
     if classes:
         _refuse_bad(sources[first], read[first].problems, len(rows[first]), options, only_if_all=True)
         labels = [name for label in read[first].labels for name in label_names(label)]
-        _require_classes(sources[first], labels, columns.tagging)
+        _require_classes(sources[first], labels, columns.form.tagging)
         known = set(labels)
     read |= {split: Instances(rows[split], columns, known if classes else None) for split in others}
     for split, instances in read.items():
@@ -181,10 +155,10 @@ def _refuse_bad(
     if not problems or (not useless and (only_if_all or options.on_bad_rows == "skip")):
         return
     advice = f"{ENCODING_ADVICE} " if UNDECODED.format(options.encoding.upper()) in problems else ""
-    label = f"known label ({some([*map(shortened, known)])})" if known else "known label"
+    expected = (options.form or Form()).expected + (f" ({some([*map(shortened, known)])})" if known else "")
     skip = "" if useless else f", or leave them out with {option('on_bad_rows', 'skip')}"
     raise AttestError(
-        f"{_complaint(source, bad, rows)} Expected a text and a {label} in every row. "
+        f"{_complaint(source, bad, rows)} Expected {expected} in every row. "
         f"{advice.format(option('encoding', 'latin-1'))}Correct the rows{skip}"
     )
 
@@ -205,81 +179,101 @@ class FileColumns:
     """The columns of a file that contain texts and labels.
 
     Args:
+        form: what texts and labels look like.
         words: whether texts are lists of words, or words with blanks between, so that they are not tokenised.
         guessed: whether the name of a column was guessed.
         others: columns that are not read.
-        second: the column of the second text of a pair; None for single texts.
+        beside: the column of the second text of a pair, or of what the form has beside every text; empty for single texts.
         each: the columns of the labels, where each label has a column of 0 and 1; else empty.
-        several: the names of the labels, where a text can have several; else empty.
     """
 
     text: str
     label: str
-    tagging: bool
+    form: Form
     words: bool
     guessed: bool
     others: tuple[str, ...] = ()
-    second: str | None = None
+    beside: tuple[str, ...] = ()
     each: tuple[str, ...] = ()
-    several: tuple[str, ...] = ()
 
     @property
     def read(self) -> list[str]:
         """Return the names of all columns that are read."""
-        return [self.text, self.label, *self.each, *([] if self.second is None else [self.second])]
+        return [self.text, self.label, *self.each, *self.beside]
 
     @property
     def sentence(self) -> str:
         """Return a sentence that names the columns of the file from which texts and labels are read."""
-        texts = "texts" if self.second is None else "pairs of texts"
-        what = "tokens and tags" if self.tagging else f"{texts} and labels"
+        pairs = "pairs of " if self.beside and self.form.second is None else ""
         unread = f" Not read: {_listed(self.others)}." if self.others else ""
-        how = f" (guessed; {_name_them()})" if self.guessed else ""
-        read = self.text if self.second is None else f"{self.text}, {self.second}"
-        return f"{what} from the columns {read} and {', '.join(self.each) or self.label}{how}.{unread}"
+        how = f" (guessed; {_name_them(self.form)})" if self.guessed else ""
+        read = ", ".join((self.text, *self.beside))
+        return f"{pairs}{self.form.called} from the columns {read} and {', '.join(self.each) or self.label}{how}.{unread}"
+
+    def instance(self, row: FileRow) -> tuple[Any, Any]:
+        """Return the text and the label of a row; raise a ``ValueError`` with a description of the problem if it has one."""
+        if row.problem is not None:
+            raise ValueError(row.problem)
+        label = [row.cells.get(name) for name in self.each] if self.each else row.cells.get(self.label)
+        return self.form.read(row.cells.get(self.text), [row.cells.get(name) for name in self.beside], label, self.words)
 
 
 def choose_columns(source: str, rows: Rows, options: FileOptions) -> FileColumns:
     """Choose the columns of texts and labels in a file; guess those that the user does not name."""
-    text, label, second = options.text_column, options.label_column, options.second_column
-    names = rows.names
-    for given in (text, label, second):
+    text, label, names = options.text_column, options.label_column, rows.names
+    form = options.form or (Tags() if _looks_tagged(names, rows, label) else Form())
+    beside = _typed(options.second_column, names, form)
+    for given in (text, label, *beside):
         if given is not None and given not in names:
-            raise AttestError(f"There is no column {given!r}; expected one of: {_listed(names)}. To choose, {_name_them()}.")
-    tagging = _looks_tagged(names, rows, label) if options.tagging is None else options.tagging
-    if options.pairs and text is None and not tagging:
-        second = second or first_of(SECOND, names, other_than=label)
-    names = [name for name in names if name != second]
-    guessed = text is None or label is None
-    each = columns_named(options.several, names) if options.several and label is None else []
-    label = each[0] if each else label
-    usual = TAGS if tagging else LABELS
-    label = label or first_of(usual, names, other_than=text)
-    text = text or first_of((*TOKENS, *TEXTS) if tagging else (*FIRST, *TEXTS, *TOKENS), names, other_than=label)
+            raise AttestError(
+                f"There is no column {given!r}; expected one of: {_listed(names)}. To choose, {_name_them(form)}."
+            )
+    guessed = text is None or label is None or (form.second is not None and not beside)
+    if not beside and (form.second is not None or (options.pairs and text is None)):
+        beside = form.beside([name for name in names if name not in (text, label)])
+    names = [name for name in names if name not in beside]
+    each = form.each(names) if label is None else ()
+    label = label or (each[0] if each else first_of(form.labels, names, other_than=text))
+    text = text or first_of(form.texts, names, other_than=label)
     if not (text and label):
-        _require_header(source, names, rows)
-        if len(names) == 2:  # the longer cells are the texts
+        _require_header(source, names, rows, form)
+        if len(names) == 2 and form.second is None:  # the longer cells are the texts
             length = dict.fromkeys(names, 0)
             for row in rows:
                 length = {name: count + len(str(row.cells.get(name))) for name, count in length.items()}
             text = text or max((name for name in names if name != label), key=length.__getitem__)
             label = label or next(name for name in names if name != text)
-    if not text or not label:
+    if not text or not label or (form.second is not None and not beside):
+        contents = (
+            "texts and which contains labels" if form.second is None else f"texts, which {form.second}, and which labels"
+        )
         raise AttestError(
-            f"{source} has the columns {_listed(names)}, and their names do not tell which column contains texts and which "
-            "contains labels; "
-            f"{_name_them()}.{_without_header(source)}"
+            f"{source} has the columns {_listed(rows.names)}, and their names do not tell which column contains {contents}; "
+            f"{_name_them(form)}.{_without_header(source) if form.second is None else ''}"
         )
     if text == label:
         raise AttestError(
             f"Texts and labels would both be read from the column {text!r}; expected two different columns. To choose, "
-            f"{_name_them()}."
+            f"{_name_them(form)}."
         )
-    if options.tagging is None and tagging:
+    if twice := [name for name in (text, label) if name in beside]:
+        raise AttestError(
+            f"The column {twice[0]!r} was named twice; expected different columns. To choose, {_name_them(form)}."
+        )
+    if options.form is None and form.tagging:
         _require_tags(source, rows, text, label)
-    words = tagging or isinstance(_first_cell(rows, text), list)
+    words = form.tagging or (not beside and isinstance(_first_cell(rows, text), list))
     others = tuple(name for name in names if name not in (text, label, *each))
-    return FileColumns(text, label, tagging, words, guessed, others, second, tuple(each), options.several)
+    return FileColumns(text, label, form, words, guessed, others, beside, each)
+
+
+def _typed(second: str | None, names: Sequence[str], form: Form) -> tuple[str, ...]:
+    """Return the columns that the user named for what stands beside a text; several if it can have a column each."""
+    if second is None:
+        return ()
+    if form.tagging:
+        raise AttestError("A tag belongs to a word of one text, and a second column was named; leave it out.")
+    return tuple(name.strip() for name in second.split(",")) if form.in_columns and second not in names else (second,)
 
 
 def _require_columns(source: str, rows: Rows, columns: FileColumns, training: str) -> None:
@@ -291,11 +285,12 @@ def _require_columns(source: str, rows: Rows, columns: FileColumns, training: st
             )
 
 
-def _name_them() -> str:
-    return f"name the columns with {option('text_column', '<column>')} {option('label_column', '<column>')}"
+def _name_them(form: Form) -> str:
+    named = ("text_column", *(("second_column",) if form.second is not None else ()), "label_column")
+    return f"name the columns with {' '.join(option(name, '<column>') for name in named)}"
 
 
-def _require_header(source: str, names: Sequence[str], rows: Rows) -> None:
+def _require_header(source: str, names: Sequence[str], rows: Rows, form: Form) -> None:
     if _has_header(source):
         named = [name for name in names if name]
         again = (any(str(row.cells.get(name)).strip() == name for name in named) for row in rows)
@@ -303,7 +298,7 @@ def _require_header(source: str, names: Sequence[str], rows: Rows) -> None:
             raise AttestError(
                 f"{source} seems to have no header: its first line ({_listed(names)}) looks like the lines below it; expected "
                 "the names of the columns in the first line. Write a header such as text,label above this line, or, if it is "
-                f"the header, {_name_them()}."
+                f"the header, {_name_them(form)}."
             )
 
 
@@ -323,21 +318,16 @@ def _require_tags(source: str, rows: Rows, text: str, label: str) -> None:
 
 
 def _looks_tagged(names: list[str], rows: Rows, label: str | None) -> bool:
-    label = label or first_of(LABELS, names) or first_of(TAGS, names)
+    label = label or first_of(LABEL_NAMES, names) or first_of(TAG_NAMES, names)
     if label is None:
         return False
-    return isinstance(_first_cell(rows, label), list) or (label.lower() in TAGS and first_of(TOKENS, names) is not None)
+    return isinstance(_first_cell(rows, label), list) or (
+        label.lower() in TAG_NAMES and first_of(TOKEN_NAMES, names) is not None
+    )
 
 
 def _first_cell(rows: Rows, column: str) -> object:
     return next((row.cells[column] for row in rows.of([column]) if row.cells.get(column) is not None), None)
-
-
-def first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
-    """Return the column of ``names`` that comes first in ``known``, ignoring case; None if ``known`` has none of them."""
-    there = [name for name in names if name != other_than]
-    by_name = {name.lower(): name for name in there} | {name: name for name in there}
-    return next((by_name[name] for name in known if name in by_name), None)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -352,86 +342,9 @@ def _has_header(source: str) -> bool:
     return source.lower().endswith((".csv", ".tsv"))
 
 
-# Cells: one text with its label or tags, or what is wrong with its row.
-
-HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-"""Matches one half of a UTF-16 surrogate pair. JSON can contain one, but it is no character, so a text with one is refused."""
-
-
-def _instance(row: FileRow, columns: FileColumns) -> tuple[Any, Any]:
-    """Return the text and the label of a row; raise a ``ValueError`` with a description of the problem if it has one."""
-    if row.problem is not None:
-        raise ValueError(row.problem)
-    text, label = row.cells.get(columns.text), row.cells.get(columns.label)
-    label = [row.cells.get(name) for name in columns.each] if columns.each else label
-    text = _words(text) if columns.words else _string(text, "text")
-    if columns.second is not None:
-        text = (text, _string(row.cells.get(columns.second), "second text"))
-    if columns.tagging:
-        return text, _tags(label, len(text))
-    return text, _several(label, columns) if columns.several else _label(label)
-
-
 def label_names(label: Any) -> list[str]:
     """Return the labels or the tags of a text as a list."""
     return label if isinstance(label, list) else [label]
-
-
-def _string(cell: Any, what: str) -> str:
-    if isinstance(cell, list | dict):
-        raise ValueError(f"{'a list' if isinstance(cell, list) else 'an object'} instead of a {what}")
-    try:
-        text = cell.decode() if isinstance(cell, bytes) else str(cell)
-    except UnicodeDecodeError:
-        raise ValueError("bytes that are not UTF-8") from None
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)) or not text.strip(UNSEEN):
-        raise ValueError(f"missing {what}")
-    return _encodable(text)
-
-
-def _encodable(text: str) -> str:
-    if HALF_CHARACTER.search(text):
-        raise ValueError("half a character")
-    if "\0" in text:
-        raise ValueError("a null character")
-    return text
-
-
-def _words(cell: Any) -> list[str]:
-    words = _of_list(cell)
-    if not isinstance(words, list) or not words:
-        raise ValueError("missing text")
-    if not all(isinstance(word, str) and word for word in words):
-        raise ValueError("a word that is empty or not text")
-    return [_encodable(word) for word in words]
-
-
-def _of_list(cell: Any) -> Any:
-    """Return a list that was written as text, with quotation marks or with blanks between, as the list."""
-    return quoted_list(cell) or cell.split() if isinstance(cell, str) else cell
-
-
-def _label(cell: Any) -> str:
-    return _string(value_of(cell), "label")
-
-
-def _several(cell: Any, columns: FileColumns) -> Any:
-    """Return a cell with several labels as it is, for ``label_sets``, if each label in it is one."""
-    labels = several_of(cell, columns.several)
-    if None in labels:
-        raise ValueError("missing label")
-    for label in labels:
-        _label(label)
-    return cell if isinstance(cell, list) else _string(cell, "label") if labels else []
-
-
-def _tags(cell: Any, words: int) -> list[str]:
-    tags = _of_list(cell)
-    if not isinstance(tags, list):
-        raise ValueError("missing label")
-    if len(tags) != words:
-        raise ValueError(f"the number of words is {words}, but the number of tags is {len(tags)}")
-    return [_label(tag) for tag in tags]
 
 
 # Classes: labels that look like something else are refused.

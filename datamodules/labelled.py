@@ -13,16 +13,16 @@ import pyarrow as pa
 from attest import datamodules
 from attest.core.catalogue import CATALOGUE
 from attest.core.errors import AttestError
-from attest.core.label_sets import label_sets
 from attest.core.labels import by_name
 from attest.datamodules.corpus import missing, sample
+from attest.datamodules.forms import Form
 from attest.datamodules.instances import FileOptions, read_instances
 from attest.datamodules.notice import say, typed_plainly
 
 CORPORA = tuple(name for name, source in CATALOGUE.items() if not source.questions)
 """The names of public corpora that a model with its own tokenizer can read, as typed after ``DATA=``: all but those with a
 question for each text."""
-OF_TEXTS = FileOptions(tagging=False, pairs=True)
+OF_TEXTS = FileOptions(form=Form(), pairs=True)
 """The options for reading a file in which each text, or each pair of texts, has a label."""
 
 Chosen = Callable[[np.ndarray], list[Any]]
@@ -35,8 +35,9 @@ class Labelled:
     """A list of texts with the labels of each text.
 
     Args:
-        texts: strings, pairs of strings, or lists of words.
-        labels: the class name of each text; a list of names per text if each word has a tag or a text has several labels.
+        texts: strings, pairs of strings, pairs of a text and its choices, or lists of words.
+        labels: the class name of each text; a list of names per text if each word has a tag or a text has several labels; its
+            number; the place of the right choice; or the right answers.
         of: the number of texts in the source.
         whence: a description of the source of the texts.
         every: all names of labels in the source, also those of texts that were not chosen.
@@ -77,14 +78,14 @@ def stored_corpora() -> dict[str, type[Any]]:
     return {name: by_folder[name] for name in CATALOGUE}
 
 
-def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS, numbers: bool = False) -> Labelled:
+def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS) -> Labelled:
     """Return at most ``most`` random texts with their labels, from a file or from a split of a corpus.
 
     Args:
         source: a name in ``CORPORA``, unless a file or folder has this name; else a file, or a dataset on the Hub.
-        options: how a file is read; for a corpus, only the option ``tagging`` is used.
-        numbers: whether the labels are numbers instead of classes.
+        options: how a file is read, with its form; a corpus has texts with a class each, or words with tags.
     """
+    form = options.form or Form()
     if is_corpus(source):
         if options.groups:
             raise AttestError(
@@ -92,26 +93,25 @@ def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS
                 "--group-column out."
             )
         texts, labels = stored_corpora()[source]().originals(split)
-        if isinstance(labels[0], list) is not bool(options.tagging):
+        if form.second is not None:
+            raise AttestError(f"{source} has texts and labels, but the model needs {form.called}; expected a file with these.")
+        if isinstance(labels[0], list) is not form.tagging:
             there, expected = "a tag for each word", "a label for each text"
-            if options.tagging:
+            if form.tagging:
                 there, expected = expected, there
-            others = ", ".join(name for name in CORPORA if (name == "conll2000") is bool(options.tagging))
+            others = ", ".join(name for name in CORPORA if (name == "conll2000") is form.tagging)
             raise AttestError(f"{source} has {there}, but the model needs {expected}; expected one of: {others}, or a file.")
-        return _drawn(lambda rows: [texts[row] for row in rows], labels, most, f"the {split} split of {source}", numbers)
+        return _drawn(lambda rows: [texts[row] for row in rows], labels, most, f"the {split} split of {source}", form)
     with typed_plainly():
         instances, columns = read_instances({split: source}, options, classes=False)
-    found, labels = instances[split], instances[split].labels
-    joined = columns.words and not options.tagging
+    found, form = instances[split], columns.form
+    labels = form.settled(found.labels)
+    joined = columns.words and not form.tagging
 
     def chosen(rows: np.ndarray) -> list[Any]:
         return [" ".join(text) if joined else text for text in found.texts(rows)]
 
-    if names := options.several:
-        labels = [
-            [name for name, there in zip(names, row, strict=True) if there] for row in label_sets(labels, len(labels), names)
-        ]
-    return _drawn(chosen, labels, most, source, numbers, {name: partial(found.column, name) for name in options.groups})
+    return _drawn(chosen, labels, most, source, form, {name: partial(found.column, name) for name in options.groups})
 
 
 def _drawn(
@@ -119,10 +119,10 @@ def _drawn(
     labels: list[Any],
     most: int,
     whence: str,
-    numbers: bool,
+    form: Form,
     groups: Mapping[str, Chosen] = MappingProxyType({}),
 ) -> Labelled:
-    classes = pa.array([""] * len(labels) if numbers else labels)
+    classes = pa.array(labels if form.classes else [""] * len(labels))
     rows = sample(np.arange(len(labels)), classes, most)
     if lacking := missing(classes, classes.take(rows), whence):
         say(f"{lacking} For more texts, type --texts <number>")

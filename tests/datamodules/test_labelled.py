@@ -2,6 +2,7 @@
 
 import pytest
 
+from attest.datamodules.forms import Tags
 from attest.datamodules.instances import FileOptions
 from attest.datamodules.labelled import labelled
 
@@ -25,6 +26,6 @@ def test_corpora_are_read_with_case_and_punctuation(corpus, texts, begins, label
 
 @pytest.mark.corpora
 def test_tagged_corpora_are_read_word_by_word():
-    read = labelled("conll2000", "test", 2012, FileOptions(tagging=True))
+    read = labelled("conll2000", "test", 2012, FileOptions(form=Tags()))
     assert read.texts[0][:2] == ["Rockwell", "International"]
     assert read.labels[0][:2] == ["B-NP", "I-NP"]

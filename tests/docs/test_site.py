@@ -16,7 +16,7 @@ import yaml
 from attest.app.cli.demo import MODEL, TEXTS
 from attest.app.cli.main import COMMANDS
 from attest.core.errors import AttestError
-from attest.datamodules import instances
+from attest.datamodules import forms
 from attest.runs.choices import config_file, file_choices, names_a_file, take_words
 from docs.generate import parsers_of
 from docs.quoted import BLOCK
@@ -123,7 +123,7 @@ def test_readme_is_short():
 def test_the_columns_that_are_read_without_a_word_are_told():
     page = (ROOT / "docs" / "your-own-transformer.md").read_text(encoding="utf-8")
     (said,) = re.findall(r"^The texts stand in the first of these columns.*", page, flags=re.MULTILINE)
-    assert re.findall(r"`(\w+)`", said) == [*instances.TEXTS, *instances.LABELS]
+    assert re.findall(r"`(\w+)`", said) == [*forms.TEXT_NAMES, *forms.LABEL_NAMES]
 
 
 def test_the_start_page_asks_who_reads_and_gives_each_at_most_seven_links():

@@ -15,7 +15,7 @@ from torch import Tensor
 from attest.app.api.batches import Batch, encoder_in, texts_of
 from attest.app.api.given import Given
 from attest.core.errors import AttestError
-from attest.datamodules.instances import FIRST, SECOND, TEXTS, TOKENS, first_of
+from attest.datamodules.forms import FIRST_NAMES, SECOND_NAMES, TEXT_NAMES, TOKEN_NAMES, first_of
 from attest.datamodules.notice import say, some
 from attest.datamodules.sources import read_parquet
 
@@ -150,8 +150,8 @@ def columns_by_text(
             "ids give lists, in the order of the data."
         )
     names = [*map(str, table.columns)]
-    second = first_of(SECOND, names) if any(isinstance(each, tuple) for each in texts) else None
-    text = first_of((*FIRST, *TEXTS) if second else (*TEXTS, *FIRST, *TOKENS), names)
+    second = first_of(SECOND_NAMES, names) if any(isinstance(each, tuple) for each in texts) else None
+    text = first_of((*FIRST_NAMES, *TEXT_NAMES) if second else (*TEXT_NAMES, *FIRST_NAMES, *TOKEN_NAMES), names)
     if text is None:
         raise AttestError(
             f"no column of {what} has a usual name for texts (columns: {some(names)}); expected a column named 'text', which "

@@ -19,7 +19,16 @@ from attest.app.api.grouping import Groups, groups_of
 from attest.core.errors import AttestError
 from attest.core.label_values import listed as plain_list
 from attest.core.labels import UNLABELLED, columns_named
-from attest.datamodules.instances import FIRST, HALF_CHARACTER, LABELS, SECOND, TAGS, TEXTS, TOKENS, first_of
+from attest.datamodules.forms import (
+    FIRST_NAMES,
+    HALF_CHARACTER,
+    LABEL_NAMES,
+    SECOND_NAMES,
+    TAG_NAMES,
+    TEXT_NAMES,
+    TOKEN_NAMES,
+    first_of,
+)
 from attest.datamodules.notice import say, shortened, some
 from attest.datamodules.sources import classes_of
 from attest.models.traits import traits_of
@@ -236,10 +245,10 @@ class _Table:
                     f"{option} is {name!r}, which is not a column of the {self.kind}; expected one of: {some(names)}."
                 )
         text, second, label = (columns.get(option) for option in ("text_column", "second_column", "label_column"))
-        second = second or (None if text else first_of(SECOND, names, label))
+        second = second or (None if text else first_of(SECOND_NAMES, names, label))
         rest = [name for name in names if name != second]
-        label = label or (None if labels is not None else first_of((*LABELS, *TAGS), rest, text))
-        usual = (*FIRST, *TEXTS, *TOKENS) if second else (*TEXTS, *FIRST, *TOKENS)
+        label = label or (None if labels is not None else first_of((*LABEL_NAMES, *TAG_NAMES), rest, text))
+        usual = (*FIRST_NAMES, *TEXT_NAMES, *TOKEN_NAMES) if second else (*TEXT_NAMES, *FIRST_NAMES, *TOKEN_NAMES)
         text = text or first_of(usual, rest, label)
         if text is None:
             if self.hidden:

@@ -9,9 +9,10 @@ The model is a folder that save_pretrained wrote, or an id on the Hub, and was f
 model may also be a causal language model, which gets a prompt about each text and decides by the first tokens of the answers.
 The data are a CSV, TSV, JSONL or parquet file with a column of texts and a column of labels, or a corpus: sst, imdb, 20news
 or agnews. A model that classifies tokens needs words with one tag each: a file, or conll2000. A model for pairs needs two
-columns of texts. A model with several labels for a text needs a column of lists, of labels separated by commas, or, for each
-label, a column of 0 and 1 that has its name. A model that gives one number, such as a regression or a reranker, needs a column
-of numbers.
+columns of texts. A model that answers questions needs questions, passages and answers, as SQuAD has them. A model of multiple
+choice needs texts, the choices of each, and the number of the right one. A model with several labels for a text needs a
+column of lists, of labels separated by commas, or, for each label, a column of 0 and 1 that has its name. A model that gives
+one number, such as a regression or a reranker, needs a column of numbers.
 
 Experiments change attention in each layer alone and in all layers together. They shuffle attention (E2), search for other
 attention (E3), replace the projection (E8), shuffle the keys (E9), cut edges in a decoder (E16) or switch off heads (E17).
@@ -53,6 +54,10 @@ HALF = ("bfloat16", "float16")
 LABELS = (
     "the names of the classes in the data, in the order of the model's classes, such as negative,positive; with --prompt, "
     'the answer for each label, such as positive=" good",negative=" bad"'
+)
+SECOND = (
+    "the column of the second text of a pair, of the passages, or of the choices (if these have a column each: all of them, "
+    "with commas between); guessed by its name if not given"
 )
 POOLED = (
     "how the windows of a text give one decision: by the mean of their logits (mean, the default), the largest logit of each "
@@ -155,6 +160,7 @@ def _prepared(typed: Namespace, wanted: list[str], rank: int | None) -> _Prepare
     with needing_transformers():
         from attest.models.pretrained.heads import kind_saved
         from attest.models.pretrained.loading import config_tried
+    from attest.datamodules.forms import form_for
     from attest.datamodules.instances import FileOptions
     from attest.datamodules.labelled import labelled
     from attest.datamodules.notice import say
@@ -163,13 +169,14 @@ def _prepared(typed: Namespace, wanted: list[str], rank: int | None) -> _Prepare
     if (precision := str(config.dtype).removeprefix("torch.")) in HALF:
         say(f"{typed.model} is kept in {precision}, and is tried in float32: probabilities differ a little from its own.")
     kind = kinds.CLASSES if typed.prompt is not None else kind_saved(config)
-    _require_readable(typed, kind)
+    if not kind.named and typed.labels is not None:
+        raise AttestError(f"--labels names classes, and {typed.model} has none; leave --labels out.")
     names = tuple(_names(typed.labels, config)) if kind.asks else ()
     of_files = ("text_column", "label_column", "encoding", "on_bad_rows", "second_column")
     named = {option: getattr(typed, option) for option in of_files}
     groups = tuple(dict.fromkeys(typed.group_column))
-    how = FileOptions(**named, tagging=kind == kinds.TAGS, pairs=typed.prompt is None, several=names, groups=groups)
-    data = labelled(typed.data, typed.split, typed.texts, how, numbers=not kind.chooses)
+    how = FileOptions(**named, form=form_for(kind, names), pairs=typed.prompt is None, groups=groups)
+    data = labelled(typed.data, typed.split, typed.texts, how)
     import torch
 
     from attest.app.api.trials import trial
@@ -207,14 +214,6 @@ def _prepared(typed: Namespace, wanted: list[str], rank: int | None) -> _Prepare
         **options,
     )
     return _Prepared(made, data)
-
-
-def _require_readable(typed: Namespace, kind: kinds.Kind) -> None:
-    """Refuse a kind of model whose texts no file holds, and names of classes for a model that has none."""
-    if kind.unread is not None:
-        raise AttestError(f"the model in {typed.model} {kind.unread}")
-    if not kind.chooses and typed.labels is not None:
-        raise AttestError(f"{typed.model} gives one number for each text, and --labels names classes; leave --labels out.")
 
 
 ON_EACH_MACHINE = ("model", "data", "out", "rationales", "explanation", "device", "processes", "json", "upload_texts")
@@ -304,7 +303,7 @@ def _loaded(typed: Namespace, data: "Labelled", kind: kinds.Kind) -> tuple[Any, 
         from attest.models.pretrained.prompted import EXAMPLE, prompt_typed
     if typed.prompt is None:
         model, tokenizer = load(typed.model)
-        if not kind.chooses:
+        if not kind.named:
             return model, tokenizer, {"labels": data.labels}
         names = _names(typed.labels, model.config)
         ways = [",".join(map(str, range(first, first + len(names)))) for first in (0, 1)]
@@ -343,7 +342,7 @@ def _parser() -> CommandParser:
         help="the split of a corpus or of a dataset on the Hub: train, validation or test; by default test",
     )
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
-    parser.add_argument("--second-column", help="the column of the second text of a pair; guessed by its name if not given")
+    parser.add_argument("--second-column", help=SECOND)
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")
     parser.add_argument(
         "--group-column",

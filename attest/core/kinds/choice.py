@@ -9,6 +9,5 @@ CHOICE = Kind(
     head="ForMultipleChoice",
     loaded_as="choices",
     beside=("asked",),
-    unread="chooses between several texts, and this command cannot read choices from a file; expected a call in Python: "
-    'attest.trial(model, [("a text", ["a choice", "another"])], labels=[0])',
+    named=False,
 )

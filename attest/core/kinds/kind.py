@@ -73,8 +73,7 @@ class Kind:
         names: how many classes or labels the configuration of such a model must name; 0 if nothing is named there.
         beside: the columns that such a model reads beside the tokens of a text.
         own: whether a module of one's own, which has no configuration, can decide so.
-        unread: why ``attest trial`` on the command line cannot read texts for such models, to be continued after “the model in
-            <folder>”; None if it can.
+        named: whether the labels of texts are names of what the model can decide, which a user can call otherwise.
     """
 
     name: str
@@ -96,7 +95,7 @@ class Kind:
     names: int = 0
     beside: tuple[str, ...] = ()
     own: bool = False
-    unread: str | None = None
+    named: bool = True
 
     def __repr__(self) -> str:
         """Return how the description is called: ``attest.core.kinds.CLASSES``."""

@@ -50,5 +50,5 @@ def configured(config: Any) -> bool:
 
 NUMBER = Kind(
     "number", of_numbers, told, predicted="prediction", chooses=False, right=False, score="rmse", constant=False,
-    order="the smallest to the largest number", head=OF_TEXTS, configured=configured, own=True,
+    order="the smallest to the largest number", head=OF_TEXTS, configured=configured, own=True, named=False,
 )  # fmt: skip

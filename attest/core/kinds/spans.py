@@ -38,6 +38,5 @@ SPANS = Kind(
     head="ForQuestionAnswering",
     loaded_as="answers",
     beside=("roles",),
-    unread="marks answers in passages, and this command cannot read passages from a file; expected a call in Python: "
-    'attest.trial(model, [("a question", "a passage")], labels=["an answer"])',
+    named=False,
 )

@@ -1,5 +1,7 @@
 """Models that answer questions by a span of a passage: whether they go on giving their answer is on trial."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -124,13 +126,25 @@ def test_a_table_of_questions_has_columns_by_name(model, tokenizer, trial, tmp_p
     assert found.report(tmp_path / "report.html").is_file()
 
 
-def test_a_folder_is_read(model, tokenizer, trial, tmp_path, corpora, capsys, snapshot):
+def test_a_folder_and_a_file_are_put_on_trial_as_from_python(model, tokenizer, trial, tmp_path, corpora, capsys, snapshot):
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     found = attest.trial(str(tmp_path), ASKED, {"E2": {"permutations": 1}}, progress=False)
     assert found.table()["answer"].tolist() == trial.table()["answer"].tolist()
+    answers = [["no such words"], *([answer, "another"] for answer in trial.table()["answer"][1:])]
+    rows = [
+        {"question": asked, "context": text, "answers": {"text": each}}
+        for (asked, text), each in zip(ASKED, answers, strict=True)
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    given = ["trial", "--model", str(tmp_path), "--out", str(tmp_path / "out"), "E2"]
+    assert main([*given, "--data", str(tmp_path / "a.jsonl")]) == 0
+    of_file = attest.open_run(tmp_path / "out")
+    assert of_file.table()["answer"].tolist() == trial.table()["answer"].tolist()
+    assert of_file.table()["label"].tolist() == [0, 1, 1, 1, 1]
+    assert of_file.summary["test/answer_exact_match"] == 0.8
     capsys.readouterr()
-    assert main(["trial", "--model", str(tmp_path), "--data", "sst", "--out", str(tmp_path / "out")]) == 2
+    assert main([*given, "--data", "sst"]) == 2
     assert capsys.readouterr().err.replace(str(tmp_path), "FOLDER").strip() == snapshot
 
 

@@ -1,6 +1,9 @@
 """Models of multiple choice: the choice that is made is on trial, and the decision is between all of them."""
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from transformers import AutoConfig, AutoModelForMultipleChoice
@@ -92,14 +95,26 @@ def test_scores_are_of_the_choices(trial):
     assert trial.table("E2")["flipped"].between(0, 1).all()
 
 
-def test_choices_read_from_a_folder(model, tokenizer, tmp_path, corpora, capsys, snapshot):
+def test_a_folder_and_a_file_are_put_on_trial_as_from_python(model, tokenizer, tmp_path, corpora, capsys, snapshot):
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    found = attest.trial(str(tmp_path), CHOICES, {"E2": {"permutations": 1}}, progress=False)
-    np.testing.assert_allclose(found.table()["probability_choice 1"], tried(model, tokenizer).table()["probability_choice 1"])
+    expected = tried(model, tokenizer, labels=LABELS)
+    found = attest.trial(str(tmp_path), CHOICES, {"E2": {"permutations": 1}}, labels=LABELS, progress=False)
+    np.testing.assert_allclose(found.table()["probability_choice 1"], expected.table()["probability_choice 1"])
+    rows = [
+        {"text": text, "choices": each, "label": "ABC"[right]} for (text, each), right in zip(CHOICES, LABELS, strict=True)
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    given = ["trial", "--model", str(tmp_path), "--out", str(tmp_path / "out"), "E2"]
+    assert main([*given, "--data", str(tmp_path / "a.jsonl")]) == 0
+    of_file = attest.open_run(tmp_path / "out")
+    columns = ["id", "label", "predicted", "tokens", *expected.table().filter(like="probability_choice")]
+    pd.testing.assert_frame_equal(of_file.table()[columns], expected.table()[columns])
+    assert of_file.summary["test/accuracy"] == expected.summary["test/accuracy"]
     capsys.readouterr()
-    assert main(["trial", "--model", str(tmp_path), "--data", "sst", "--out", str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err.replace(str(tmp_path), "FOLDER").strip() == snapshot
+    for data, options in (("sst", ()), (str(tmp_path / "a.jsonl"), ("--labels", "A,B,C"))):
+        assert main([*given, "--data", data, *options]) == 2
+        assert capsys.readouterr().err.replace(str(tmp_path), "FOLDER").strip() == snapshot
 
 
 @pytest.mark.parametrize("texts", [TEXTS, [("a", ["b"])], [("a", ["b", "c"]), ("a", ["b", "c", "a"])]])

@@ -8,6 +8,7 @@ import attest
 from attest.app.api.grouping import groups_of, with_groups
 from attest.app.cli.demo import MODEL, TEXTS
 from attest.core.errors import AttestError
+from attest.datamodules.forms import Form
 from attest.datamodules.instances import FileOptions
 from attest.datamodules.labelled import labelled
 
@@ -70,9 +71,9 @@ def test_a_column_of_a_file_is_kept_for_the_texts_that_are_drawn(tmp_path):
         {"text": [f"text {k}" for k in range(9)], "label": ["a", "b", "c"] * 3, "source": [f"s{k}" for k in range(9)]}
     )
     rows.to_csv(tmp_path / "mine.csv", index=False)
-    read = labelled(str(tmp_path / "mine.csv"), "test", 4, FileOptions(tagging=False, groups=("source",)))
+    read = labelled(str(tmp_path / "mine.csv"), "test", 4, FileOptions(form=Form(), groups=("source",)))
     assert read.groups == {"source": [text.replace("text ", "s") for text in read.texts]}
     with pytest.raises(AttestError, match="have no column 'sourcs'; expected one of: text, label, source"):
-        labelled(str(tmp_path / "mine.csv"), "test", 4, FileOptions(tagging=False, groups=("sourcs",)))
+        labelled(str(tmp_path / "mine.csv"), "test", 4, FileOptions(form=Form(), groups=("sourcs",)))
     with pytest.raises(AttestError, match="sst is a corpus, whose texts have no column 'source'"):
-        labelled("sst", "test", 4, FileOptions(tagging=False, groups=("source",)))
+        labelled("sst", "test", 4, FileOptions(form=Form(), groups=("source",)))

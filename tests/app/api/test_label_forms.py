@@ -17,6 +17,7 @@ from attest.app.api.given import given
 from attest.core.errors import AttestError
 from attest.core.label_sets import label_sets
 from attest.core.labels import class_numbers
+from attest.datamodules.forms import Form, Several, Tags
 from attest.datamodules.labelled import OF_TEXTS, labelled
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
@@ -112,7 +113,7 @@ def file_read(carrier, frame, folder, names, several=False):
     """As the command reads a file and hands it on."""
     IN_FILES[carrier](frame, folder)
     (path,) = folder.iterdir()
-    read = labelled(str(path), "test", 9, replace(OF_TEXTS, several=tuple(names) if several else ()))
+    read = labelled(str(path), "test", 9, replace(OF_TEXTS, form=Several(names) if several else Form()))
     assert read.texts == TEXTS
     return read.called(names, "")
 
@@ -243,7 +244,7 @@ def test_a_cell_of_several_labels_that_is_none_is_a_bad_row(tmp_path):
     rows = [{"text": text, "labels": ["joy"]} for text in TEXTS[:4]]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, [*rows, {"text": "x", "labels": {"joy": 1}}])))
     with pytest.raises(AttestError, match=r"bad rows \(1 of 5\): lists or objects among the labels \(line 5\)"):
-        labelled(str(tmp_path / "a.jsonl"), "test", 9, replace(OF_TEXTS, several=FEELINGS))
+        labelled(str(tmp_path / "a.jsonl"), "test", 9, replace(OF_TEXTS, form=Several(FEELINGS)))
 
 
 def test_words_and_tags_that_a_table_wrote_as_text_are_lists(tmp_path):
@@ -256,5 +257,5 @@ def test_words_and_tags_that_a_table_wrote_as_text_are_lists(tmp_path):
     pq.write_table(pa.table({"tokens": words, "tags": tags}), tmp_path / "a.parquet")
     frame.map(json.dumps).to_csv(tmp_path / "b.csv", index=False)
     for name in ("a.csv", "b.csv", "a.parquet"):
-        read = labelled(str(tmp_path / name), "test", 9, replace(OF_TEXTS, tagging=True))
+        read = labelled(str(tmp_path / name), "test", 9, replace(OF_TEXTS, form=Tags()))
         assert (read.texts, read.labels) == (words, tags)

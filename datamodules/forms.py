@@ -1,0 +1,332 @@
+"""The forms that texts and their labels have in a file: the usual names of columns, and what a row may hold in them.
+
+A form is added as a subclass of ``Form``, with an entry in ``FORMS`` where a kind of decision needs it.
+"""
+
+import ast
+import json
+import math
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, ClassVar
+
+from attest.core.errors import AttestError
+from attest.core.kinds import CHOICE, NUMBER, SPANS, TAGS, Kind
+from attest.core.label_sets import label_sets
+from attest.core.label_values import UNSEEN, quoted_list, several_of, value_of
+from attest.core.labels import columns_named
+from attest.datamodules.notice import shortened
+
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+"""Matches one half of a UTF-16 surrogate pair. JSON can contain one, but it is no character, so a text with one is refused."""
+TEXT_NAMES = (
+    "text",
+    "sentence",
+    "review",
+    "content",
+    "document",
+    "body",
+    "comment",
+    "tweet",
+    "description",
+    "question",
+    "title",
+)
+LABEL_NAMES = (
+    "label_text",
+    "label_name",
+    "label",
+    "labels",
+    "label_ids",
+    "class",
+    "category",
+    "sentiment",
+    "target",
+    "topic",
+    "stars",
+    "rating",
+    "score",
+)
+FIRST_NAMES = ("premise", "sentence1", "sentence_1", "sentence_a", "text1", "text_1", "text_a", "question1")
+SECOND_NAMES = ("text_pair", "hypothesis", "sentence2", "sentence_2", "sentence_b", "text2", "text_2", "text_b", "question2")
+TOKEN_NAMES = ("tokens", "words")
+TAG_NAMES = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels", "label_ids")
+"""Usual names of the column with tags in data sets, the most likely first. If the user names no column, the first one that a
+file has is read."""
+CHOICE_NAMES = ("choices", "endings", "options", "candidates", "answers")
+EACH_CHOICE = re.compile(r"(choice|ending|option|candidate|answer|sol)_?(\d|[a-h])")
+"""Matches the usual name, in small letters, of a column with one of several choices: ``ending0``, ``choice_2``, ``option_a``."""
+LETTERS = "ABCDEFGH"
+
+
+def first_of(known: Sequence[str], names: Sequence[str], other_than: str | None = None) -> str | None:
+    """Return the column of ``names`` that comes first in ``known``, ignoring case; None if ``known`` has none of them."""
+    there = [name for name in names if name != other_than]
+    by_its_name = {name.lower(): name for name in there} | {name: name for name in there}
+    return next((by_its_name[name] for name in known if name in by_its_name), None)
+
+
+class Form:
+    """Texts, or pairs of texts, with one label each. The other forms say what differs."""
+
+    called: ClassVar[str] = "texts and labels"
+    """What the rows of a file hold, as it is said once the columns were chosen."""
+    expected: ClassVar[str] = "a text and a known label"
+    """What every row must hold, as a refusal says it."""
+    texts: ClassVar[tuple[str, ...]] = (*FIRST_NAMES, *TEXT_NAMES, *TOKEN_NAMES)
+    """The usual names of the column of texts, the most likely first."""
+    labels: ClassVar[tuple[str, ...]] = LABEL_NAMES
+    """The usual names of the column of labels, the most likely first."""
+    second: ClassVar[str | None] = None
+    """What stands beside every text; None if a text can be alone."""
+    in_columns: ClassVar[bool] = False
+    """Whether what stands beside a text can have several columns."""
+    tagging: ClassVar[bool] = False
+    """Whether texts are lists of words with a tag each."""
+    classes: ClassVar[bool] = True
+    """Whether labels are names of classes, so that a sample of the texts should have each of them."""
+
+    def beside(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns of what stands beside a text, found by their usual names; empty if there are none."""
+        return _usual(SECOND_NAMES, names)
+
+    def each(self, _names: Sequence[str]) -> tuple[str, ...]:
+        """Return a column for each label, where such columns say by 0 and 1 which labels a text has; else empty."""
+        return ()
+
+    def read(self, text: Any, beside: Sequence[Any], label: Any, words: bool) -> tuple[Any, Any]:
+        """Return the text and the label of a row.
+
+        Args:
+            text, beside, label: the cells of the row.
+            words: whether the text is a list of words.
+        Raises:
+            ValueError: the row has no such text or no such label; the message says why.
+        """
+        found = words_of(text) if words else string_of(text, "text")
+        return (found, *(string_of(each, "second text") for each in beside)) if beside else found, label_of(label)
+
+    def settled(self, labels: list[Any]) -> list[Any]:
+        """Return the labels of a whole file as a trial takes them, once all of them are known."""
+        return labels
+
+
+class Tags(Form):
+    """Lists of words, with one tag for each word."""
+
+    called, texts, labels, tagging = "tokens and tags", (*TOKEN_NAMES, *TEXT_NAMES), TAG_NAMES, True
+
+    def beside(self, names: Sequence[str]) -> tuple[str, ...]:
+        return ()
+
+    def read(self, text: Any, beside: Sequence[Any], label: Any, words: bool) -> tuple[list[str], list[str]]:
+        found, tags = words_of(text), _listed(label)
+        if not isinstance(tags, list):
+            raise ValueError("missing label")
+        if len(tags) != len(found):
+            raise ValueError(f"the number of words is {len(found)}, but the number of tags is {len(tags)}")
+        return found, [*map(label_of, tags)]
+
+
+class Several(Form):
+    """Texts, or pairs of texts, with any number of labels each.
+
+    Args:
+        names: the names of all labels, in the order of the model.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+
+    def each(self, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(columns_named(self.names, names))
+
+    def read(self, text: Any, beside: Sequence[Any], label: Any, words: bool) -> tuple[Any, Any]:
+        found, _ = super().read(text, beside, self.names[0], words)
+        labels = several_of(label, self.names)
+        if None in labels:
+            raise ValueError("missing label")
+        for each in labels:
+            label_of(each)
+        return found, label if isinstance(label, list) else string_of(label, "label") if labels else []
+
+    def settled(self, labels: list[Any]) -> list[list[str]]:
+        rows = label_sets(labels, len(labels), self.names)
+        return [[name for name, there in zip(self.names, row, strict=True) if there] for row in rows]
+
+
+class Numbers(Form):
+    """Texts, or pairs of texts, with one number each."""
+
+    classes = False
+
+
+class Choices(Form):
+    """Texts with several choices each, of which one is right.
+
+    The choices are a list in one column; a dictionary with this list as ``text`` and a name for each as ``label``, as ARC and
+    CommonsenseQA have it; or they stand in a column each, as in SWAG. The right one is given by its name, if choices have
+    names, else by its number, counted from 0, or by its letter, from A.
+    """
+
+    called, second, in_columns, classes = "texts, choices and labels", "choices", True, False
+    expected = "a text, choices, and the number (from 0) or the letter (from A) of the right one"
+    texts = (
+        "text",
+        "startphrase",
+        "sent1",
+        "context",
+        "ctx",
+        "premise",
+        "question",
+        "question_stem",
+        "goal",
+        "sentence",
+        "prompt",
+    )
+    labels = ("label", "labels", "answerkey", "answer_key", "answer", "correct", "gold", "target")
+
+    def beside(self, names: Sequence[str]) -> tuple[str, ...]:
+        each = {name: match.group(1, 2) for name in names if (match := EACH_CHOICE.fullmatch(name.lower()))}
+        return _usual(CHOICE_NAMES, names) or tuple(sorted(each, key=each.__getitem__))
+
+    def read(self, text: Any, beside: Sequence[Any], label: Any, words: bool) -> tuple[tuple[str, list[str]], int | str]:
+        """Return a text with its choices, and the place of the right one: as a string where it was given as a number."""
+        given = {"text": [*beside]} if len(beside) > 1 else _texts_in(beside[0])
+        if given is None:
+            raise ValueError("no list of choices")
+        choices = [string_of(each, "choice") for each in given["text"]]
+        called, said = [*map(str, given.get("label") or ())], label_of(label)
+        if len(choices) < 2:
+            raise ValueError("fewer than two choices")
+        if said in called:
+            right: int | str = called.index(said)
+        elif not called and said in LETTERS[: len(choices)]:
+            right = LETTERS.index(said)
+        elif not called and said in map(str, range(len(choices))):
+            right = said
+        else:
+            known = f"called {', '.join(called)}" if called else "counted from 0"
+            raise ValueError(f"label {shortened(said)!r} for {len(choices)} choices, which are {known}")
+        return (string_of(text, "text"), choices), right
+
+    def settled(self, labels: list[Any]) -> list[int]:
+        """Return the place of each right choice; refuse numbers that seem to be counted from 1."""
+        numbers = sorted({int(label) for label in labels if isinstance(label, str)})
+        if numbers and numbers[0]:
+            raise AttestError(
+                f"the labels are the numbers {', '.join(map(str, numbers))} without 0, so {numbers[0]} has two meanings: "
+                f"{LETTERS[numbers[0]]} if choices are counted from 0, {LETTERS[numbers[0] - 1]} if they are counted from 1; "
+                "expected labels with one meaning. Give the letters of the right choices, from A."
+            )
+        return [*map(int, labels)]
+
+
+class Answers(Form):
+    """Questions with a passage each, and the right answer, or several right answers, as strings.
+
+    Answers are a string, a list, or a dictionary with this list as ``text``, as SQuAD has it. An empty list says that the
+    passage has no answer, as in SQuAD 2.
+    """
+
+    called, second, classes = "questions, passages and answers", "passages", False
+    expected = "a question, a passage, and a right answer or a list of them"
+    texts, labels = ("question", "query"), ("answers", "answer", "answer_text", "label", "labels", "gold", "target")
+
+    def beside(self, names: Sequence[str]) -> tuple[str, ...]:
+        return _usual(("context", "passage", "paragraph", "text", "document", "article", "content"), names)
+
+    def read(self, text: Any, beside: Sequence[Any], label: Any, words: bool) -> tuple[tuple[str, str], list[str]]:
+        (passage,), given = beside, _texts_in(label)
+        answers = [string_of(each, "answer") for each in ([label] if given is None else given["text"])]
+        return (string_of(text, "question"), string_of(passage, "passage")), answers
+
+
+FORMS: dict[Kind, type[Form]] = {TAGS: Tags, NUMBER: Numbers, CHOICE: Choices, SPANS: Answers}
+"""The form of the files for models of each kind of decision; ``Form`` for those without an entry."""
+
+
+def form_for(kind: Kind, names: Sequence[str] = ()) -> Form:
+    """Return the form of the files for models of a kind.
+
+    Args:
+        names: the names of the labels of a model that can give several to a text.
+    """
+    return Several(names) if kind.asks else FORMS.get(kind, Form)()
+
+
+# Cells
+
+
+def string_of(cell: Any, what: str) -> str:
+    """Return a cell as a text that is not empty; a ``ValueError`` says why it is none."""
+    if isinstance(cell, list | dict):
+        raise ValueError(f"{'a list' if isinstance(cell, list) else 'an object'} instead of a {what}")
+    try:
+        text = cell.decode() if isinstance(cell, bytes) else str(cell)
+    except UnicodeDecodeError:
+        raise ValueError("bytes that are not UTF-8") from None
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)) or not text.strip(UNSEEN):
+        raise ValueError(f"missing {what}")
+    return _encodable(text)
+
+
+def words_of(cell: Any) -> list[str]:
+    """Return a cell as a list of words; a ``ValueError`` says why it is none."""
+    words = _listed(cell)
+    if not isinstance(words, list) or not words:
+        raise ValueError("missing text")
+    if not all(isinstance(word, str) and word for word in words):
+        raise ValueError("a word that is empty or not text")
+    return [_encodable(word) for word in words]
+
+
+def label_of(cell: Any) -> str:
+    """Return a cell as one label; a ``ValueError`` says why it is none."""
+    return string_of(value_of(cell), "label")
+
+
+def _encodable(text: str) -> str:
+    if HALF_CHARACTER.search(text):
+        raise ValueError("half a character")
+    if "\0" in text:
+        raise ValueError("a null character")
+    return text
+
+
+def _listed(cell: Any) -> Any:
+    """Return a list that was written as text, with quotation marks or with blanks between, as the list."""
+    return quoted_list(cell) or cell.split() if isinstance(cell, str) else cell
+
+
+def _usual(known: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    found = first_of(known, names)
+    return () if found is None else (found,)
+
+
+def _texts_in(cell: Any) -> dict[str, list[Any]] | None:
+    """Return the list of texts in a cell as ``text``, and their names as ``label`` if they have some; None if it holds none.
+
+    The cell is a list of texts; a dictionary with this list as ``text``; a list of dictionaries with a ``text`` each; or one
+    of these, written as text.
+    """
+    found = _written(cell) if isinstance(cell, str) else cell
+    if isinstance(found, list) and found and all(isinstance(each, dict) for each in found):
+        found = {name: [each.get(name) for each in found] for name in ("text", "label") if name in found[0]}
+    if isinstance(found, dict) and not isinstance(found.get("text"), list):
+        raise ValueError("an object without a list called text")
+    return {"text": found} if isinstance(found, list) else found if isinstance(found, dict) else None
+
+
+def _written(cell: str) -> Any:
+    """Return a list of strings, or an object, that was written into a cell as text; None if it is neither."""
+    inside = cell.strip()
+    if inside == "[]":
+        return []
+    if not (inside.startswith(("{", "[{")) and inside.endswith(("}", "}]"))):
+        return quoted_list(cell)
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return read(inside)
+    raise ValueError("an object written as text that is not JSON")
