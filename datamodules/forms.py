@@ -9,13 +9,14 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from string import ascii_uppercase
 from typing import Any, ClassVar
 
 from attest.core.errors import AttestError
 from attest.core.kinds import CHOICE, NUMBER, SPANS, TAGS, Kind
 from attest.core.label_sets import label_sets
 from attest.core.label_values import UNSEEN, quoted_list, several_of, value_of
-from attest.core.labels import columns_named
+from attest.core.labels import columns_named, whole
 from attest.datamodules.notice import shortened
 
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -56,8 +57,7 @@ TAG_NAMES = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels", "label_ids"
 file has is read."""
 CHOICE_NAMES = ("choices", "endings", "options", "candidates", "answers")
 EACH_CHOICE = re.compile(r"(choice|ending|option|candidate|answer|sol)_?(\d|[a-h])")
-"""Matches the usual name, in small letters, of a column with one of several choices: ``ending0``, ``choice_2``, ``option_a``."""
-LETTERS = "ABCDEFGH"
+"""Matches the usual name, in small letters, of a column with one of several choices: ``ending0``, ``choice_2``, ``sol1``."""
 
 
 def first_of(known: Sequence[str], names: Sequence[str], other_than: str | None = None) -> str | None:
@@ -104,8 +104,7 @@ class Form:
         Raises:
             ValueError: the row has no such text or no such label; the message says why.
         """
-        found = words_of(text) if words else string_of(text, "text")
-        return (found, *(string_of(each, "second text") for each in beside)) if beside else found, label_of(label)
+        return text_of(text, beside, words), label_of(label)
 
     def settled(self, labels: list[Any]) -> list[Any]:
         """Return the labels of a whole file as a trial takes them, once all of them are known."""
@@ -143,13 +142,12 @@ class Several(Form):
         return tuple(columns_named(self.names, names))
 
     def read(self, text: Any, beside: Sequence[Any], label: Any, words: bool) -> tuple[Any, Any]:
-        found, _ = super().read(text, beside, self.names[0], words)
         labels = several_of(label, self.names)
         if None in labels:
             raise ValueError("missing label")
         for each in labels:
             label_of(each)
-        return found, label if isinstance(label, list) else string_of(label, "label") if labels else []
+        return text_of(text, beside, words), label if isinstance(label, list) else string_of(label, "label") if labels else []
 
     def settled(self, labels: list[Any]) -> list[list[str]]:
         rows = label_sets(labels, len(labels), self.names)
@@ -200,16 +198,13 @@ class Choices(Form):
         called, said = [*map(str, given.get("label") or ())], label_of(label)
         if len(choices) < 2:
             raise ValueError("fewer than two choices")
-        if said in called:
-            right: int | str = called.index(said)
-        elif not called and said in LETTERS[: len(choices)]:
-            right = LETTERS.index(said)
-        elif not called and said in map(str, range(len(choices))):
-            right = said
-        else:
+        if called and len({*called}) != len(choices):
+            raise ValueError("choices without a name of their own each")
+        letters, number = called or [*ascii_uppercase[: len(choices)]], None if called else whole(said)
+        if said not in letters and (number is None or not 0 <= number < len(choices)):
             known = f"called {', '.join(called)}" if called else "counted from 0"
             raise ValueError(f"label {shortened(said)!r} for {len(choices)} choices, which are {known}")
-        return (string_of(text, "text"), choices), right
+        return (string_of(text, "text"), choices), letters.index(said) if number is None else str(number)
 
     def settled(self, labels: list[Any]) -> list[int]:
         """Return the place of each right choice; refuse numbers that seem to be counted from 1."""
@@ -217,8 +212,8 @@ class Choices(Form):
         if numbers and numbers[0]:
             raise AttestError(
                 f"the labels are the numbers {', '.join(map(str, numbers))} without 0, so {numbers[0]} has two meanings: "
-                f"{LETTERS[numbers[0]]} if choices are counted from 0, {LETTERS[numbers[0] - 1]} if they are counted from 1; "
-                "expected labels with one meaning. Give the letters of the right choices, from A."
+                f"choice {numbers[0] + 1} of a text if labels are counted from 0, choice {numbers[0]} if from 1; expected "
+                "labels with one meaning. Give the letters of the right choices, from A."
             )
         return [*map(int, labels)]
 
@@ -280,6 +275,12 @@ def words_of(cell: Any) -> list[str]:
     if not all(isinstance(word, str) and word for word in words):
         raise ValueError("a word that is empty or not text")
     return [_encodable(word) for word in words]
+
+
+def text_of(cell: Any, beside: Sequence[Any], words: bool) -> Any:
+    """Return a cell as a text or a list of words, or as a pair with the text beside it; a ``ValueError`` says why not."""
+    found = words_of(cell) if words else string_of(cell, "text")
+    return (found, *(string_of(each, "second text") for each in beside)) if beside else found
 
 
 def label_of(cell: Any) -> str:

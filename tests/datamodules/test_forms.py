@@ -80,6 +80,8 @@ def test_the_columns_of_choices_can_be_named(tmp_path):
         pytest.param([["a", ["b", "c", "d"], 1], ["d", ["e", "f", "g"], 2]], id="without 0"),
         pytest.param([["a", ["b", "c"], "C"], ["d", ["e", "f"], "A"]], id="no such letter"),
         pytest.param([["a", {"text": ["b", "c"], "label": ["1", "2"]}, 0], ["d", ["e", "f"], 0]], id="no such name"),
+        pytest.param([["a", ["b", "c", "d"], "AB"], ["d", ["e", "f", "g"], "A"]], id="two letters"),
+        pytest.param([["a", {"text": ["b", "c"], "label": ["A"]}, "A"], ["d", ["e", "f"], 0]], id="too few names"),
         pytest.param([["a", ["b"], 0], ["d", "e", 0], ["f", ["g", None], 0], ["h", ["i", "j"], None]], id="broken cells"),
     ],
 )
@@ -93,6 +95,11 @@ def test_numbers_counted_from_1_are_refused_also_where_bad_rows_are_left_out(tmp
     lines(tmp_path / "a.jsonl", [{"text": "a", "choices": ["b", "c"], "label": label} for label in (1, 2, 1)])
     with pytest.raises(AttestError, match="without 0, so 1 has two meanings"):
         read(tmp_path / "a.jsonl", CHOICE, on_bad_rows="skip")
+
+
+def test_numbers_may_have_a_decimal_point_as_tables_with_gaps_write_them(tmp_path):
+    lines(tmp_path / "a.jsonl", [{"text": "a", "choices": ["b", "c"], "label": label} for label in ("0.0", 1.0)])
+    assert read(tmp_path / "a.jsonl", CHOICE).labels == [0, 1]
 
 
 def test_letters_are_choices_also_if_none_is_the_first(tmp_path):
