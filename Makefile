@@ -40,7 +40,7 @@ adversarial: $(READY)  ## train adversaries of a run (E7): the choices of train,
 controls: $(READY)  ## compare a run with uniform attention, other seeds and guides (E4, E5, E6): the choices of train, SEEDS=3 LAMBDA=1e-3
 	@ATTEST_BY_MAKE=1 $(BIN)/attest controls $(chosen) $(ARGS)
 
-keys: $(READY)  ## attack the keys of a Transformer (E9): DATA= MODEL=transformer-dr PROJECTION= ATTACK=adversarial|random|opposite|shuffle
+keys: $(READY)  ## attack the keys of a Transformer (E9): DATA= MODEL=transformer-dr PROJECTION= ATTACK=adversarial|adversarial-norm|random|opposite|shuffle
 	@ATTEST_BY_MAKE=1 $(BIN)/attest keys $(chosen) $(ARGS)
 
 roar: $(READY)  ## erase what an explanation ranks first and train again, step by step: the choices of train, READING=attention,norm STEPS=10

@@ -2,10 +2,12 @@
 
     attest keys DATA=sst MODEL=transformer-dr PROJECTION=entmax15 ATTACK=adversarial
     attest keys DATA=sst MODEL=transformer-dr ATTACK=random,opposite,shuffle -- --trainer.max_epochs=5
-    attest keys DATA=sst MODEL=transformer-dr ATTACK=adversarial -- --model.init_args.distance=norm
+    attest keys DATA=sst MODEL=transformer-dr ATTACK=adversarial-norm
 
 The command writes trained attacks to ``keys/<attack>/`` in the folder of the run, and trains the run if it is missing.
-Options after a lone ``--`` go only to the attacks. ATTACK=shuffle trains nothing: it shuffles the keys of the run.
+Options after a lone ``--`` go only to the attacks. ATTACK=adversarial moves keys away by the logarithm of their mean squared
+distance, as the released code does, and ATTACK=adversarial-norm by their Euclidean distance, as published. ATTACK=shuffle
+trains nothing: it shuffles the keys of the run.
 """
 
 from typing import Any
@@ -18,9 +20,14 @@ from attest.runs.capabilities import attends_within, predicts
 from attest.runs.choices import split_arguments, take_words
 from attest.runs.identity import KEYS
 
-TRAINED = ("adversarial", "random", "opposite")
-"""The attacks on attention keys (experiment E9) that train a network, the adversary, which supplies other keys. The list is
-repeated from ``attest.lightning_modules.key_adversary``, because importing that module takes seconds."""
+TRAINED = {
+    "adversarial": {"attack": "adversarial"},
+    "adversarial-norm": {"attack": "adversarial", "distance": "norm"},
+    "random": {"attack": "random"},
+    "opposite": {"attack": "opposite"},
+}
+"""The attacks on attention keys (experiment E9) that train a network, the adversary, which supplies other keys, and its
+arguments."""
 SHUFFLE = "shuffle"
 ATTACKS = (*TRAINED, SHUFFLE)
 
@@ -28,7 +35,7 @@ ATTACKS = (*TRAINED, SHUFFLE)
 def main(arguments: list[str]) -> int:
     typed, own = split_arguments(arguments)
     words, typed = take_words(typed, ("ATTACK",))
-    attacks = words.listed("ATTACK", ATTACKS[0])
+    attacks = words.listed("ATTACK", "adversarial")
     for attack in attacks:
         if attack not in ATTACKS:
             raise unknown_choice("ATTACK", attack, ATTACKS, spelled("keys", "DATA=sst MODEL=transformer-dr ATTACK={}"))
@@ -40,7 +47,7 @@ def main(arguments: list[str]) -> int:
         if attack == SHUFFLE:
             gather_evidence(["--run", str(base.folder.path), "E9", *own])
         else:
-            settings = overlay("keys", {"model": {"init_args": {"attack": attack}}})
+            settings = overlay("keys", {"model": {"init_args": TRAINED[attack]}})
             train_dependent(base, Dependent(KEYS, attack, settings, own_network=False), own)
     return 0
 
