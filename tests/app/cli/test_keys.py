@@ -74,10 +74,9 @@ def test_shuffling_is_evidence_on_the_base_and_what_is_there_is_not_done_again(r
 def test_keys_move_away_by_the_published_norm_where_it_is_asked_for(root, tmp_path):
     copy = copy_of(base_of(root), tmp_path)
     assert main(typed(KEYS, "ATTACK=adversarial-norm", f"--run.root={tmp_path}")) == 0
-    arguments = [
-        RunFolder(copy.path / "keys" / name).settings()["model"]["init_args"] for name in ("adversarial", "adversarial-norm")
-    ]
-    assert [each["distance"] for each in arguments] == ["log", "norm"]
+    folders = (copy.path / "keys").glob("adversarial*")
+    arguments = {folder.name.startswith("adversarial-norm"): RunFolder(folder).settings()["model"] for folder in folders}
+    assert {norm: each["init_args"]["distance"] for norm, each in arguments.items()} == {False: "log", True: "norm"}
 
 
 @pytest.mark.parametrize(
