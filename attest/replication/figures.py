@@ -194,12 +194,48 @@ def each_run(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, opt
         yield f"{data}-each-run", figure
 
 
+def side_by_side(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    """Yield a figure of several models under the same conditions, with one panel for each corpus.
+
+    The option ``conditions`` has the row and the column of each model under each condition. Our numbers have their standard
+    deviations over seeds; published ones are open marks.
+
+    Raises:
+        AttestError: the table has no such row or column.
+    """
+    conditions = options["conditions"]
+    places = {(row, column) for models in conditions.values() for row, column in models.values()}
+    if unknown := sorted(f"{row}, {column}" for row, column in places if row not in table.rows or column not in table.columns):
+        raise AttestError(f"the figure side_by_side names {unknown[0]!r}; expected a row and a column of the table.")
+    colours = dict(
+        zip(dict.fromkeys(model for models in conditions.values() for model in models), CLASS_COLOURS, strict=False)
+    )
+    for data, mine in numbers.groupby("data", sort=False):
+        known = mine.drop_duplicates(["row", "column"]).set_index(["row", "column"])
+        figure = Figure(figsize=(7, 1.2 + 0.5 * len(conditions)), layout="constrained")
+        axes = figure.subplots()
+        for number, (model, colour) in enumerate(colours.items()):
+            cells = [(up, tuple(each[model])) for up, each in enumerate(conditions.values()) if model in each]
+            there = [(up + 0.2 * number, known.loc[cell]) for up, cell in cells if cell in known.index]
+            heights, ours = [up for up, _ in there], np.array([cell["ours"] for _, cell in there])
+            spread = np.nan_to_num(np.array([cell["std"] for _, cell in there], dtype=float))
+            axes.errorbar(ours, heights, xerr=spread, fmt="o", color=colour, capsize=2, label=model)
+            published = ours - np.array([cell["difference"] for _, cell in there], dtype=float)
+            axes.plot(published, heights, "D", mfc="none", mec=colour, label=f"{model}, published")
+        axes.set_yticks(range(len(conditions)), conditions)
+        axes.invert_yaxis()
+        axes.set_title(f"{table.title}, {data}", fontsize=10)
+        figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+        yield f"{data}-side-by-side", figure
+
+
 DRAWINGS: dict[str, Callable[[PublishedTable, pd.DataFrame, Folders, Mapping[str, Any]], Figures]] = {
     "of_one_run": _of_one_run,
     "against_sweep": against_sweep,
     "one_against_another": one_against_another,
     "between_seeds": _between_seeds,
     "each_run": each_run,
+    "side_by_side": side_by_side,
 }
 """The functions that draw the figures of a published table. The keys are the names that the table's file may state under
 ``draw``."""

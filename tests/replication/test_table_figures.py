@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.replication.figures import against_sweep, each_run, one_against_another, ours_and_published
+from attest.replication.figures import against_sweep, each_run, one_against_another, ours_and_published, side_by_side
 from attest.replication.table import table_numbers
 from tests.replication.conftest import TABLE, finished_run, parse
 
@@ -105,3 +105,16 @@ def test_more_values_than_colours_are_refused(monkeypatch, refusal):
     asked = {"x": "accuracy", "y": "τ", "colour": "PROJECTION", "marker": "MODEL"}
     with refusal():
         [*each_run(table, pd.DataFrame(), {}, asked)]
+
+
+def test_models_stand_beside_one_another_under_each_condition(invented, numbers, refusal):
+    conditions = {"trained": {"a": ["dense", "accuracy"], "b": ["swept", "accuracy"]}, "tampered": {"a": ["dense", "τ"]}}
+    (axes,) = drawn(side_by_side, invented, numbers, conditions=conditions)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["trained", "tampered"]
+    drawn_of = {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    tau = numbers.set_index(["row", "column"]).loc[("dense", "τ"), "ours"]
+    np.testing.assert_allclose(drawn_of["a"].lines[0].get_xydata(), [[0.81, 0], [tau, 1]])
+    np.testing.assert_allclose(drawn_of["a, published"].get_xydata()[0], [0.8, 0])
+    assert drawn_of["b"].lines[0].get_ydata() == pytest.approx([0.2]), "beside the first, and nothing where it has no number"
+    with refusal():
+        drawn(side_by_side, invented, numbers, conditions={"trained": {"a": ["dens", "accuracy"]}})
