@@ -197,7 +197,8 @@ def each_run(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, opt
 def side_by_side(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
     """Yield a figure of several models under the same conditions, with one panel for each corpus.
 
-    The option ``conditions`` has the row and the column of each model under each condition. Our numbers have their standard
+    The option ``conditions`` has the row and the column of each model under each condition, and ``x`` says what their numbers
+    are. Our numbers have their standard
     deviations over seeds; published ones are open marks.
 
     Raises:
@@ -221,9 +222,11 @@ def side_by_side(table: PublishedTable, numbers: pd.DataFrame, folders: Folders,
             spread = np.nan_to_num(np.array([cell["std"] for _, cell in there], dtype=float))
             axes.errorbar(ours, heights, xerr=spread, fmt="o", color=colour, capsize=2, label=model)
             published = ours - np.array([cell["difference"] for _, cell in there], dtype=float)
-            axes.plot(published, heights, "D", mfc="none", mec=colour, label=f"{model}, published")
+            if np.isfinite(published).any():
+                axes.plot(published, heights, "D", mfc="none", mec=colour, label=f"{model}, published")
         axes.set_yticks(range(len(conditions)), conditions)
         axes.invert_yaxis()
+        axes.set_xlabel(options["x"])
         axes.set_title(f"{table.title}, {data}", fontsize=10)
         figure.legend(loc="outside right upper", frameon=False, fontsize=8)
         yield f"{data}-side-by-side", figure

@@ -109,7 +109,7 @@ def test_more_values_than_colours_are_refused(monkeypatch, refusal):
 
 def test_models_stand_beside_one_another_under_each_condition(invented, numbers, refusal):
     conditions = {"trained": {"a": ["dense", "accuracy"], "b": ["swept", "accuracy"]}, "tampered": {"a": ["dense", "τ"]}}
-    (axes,) = drawn(side_by_side, invented, numbers, conditions=conditions)
+    (axes,) = drawn(side_by_side, invented, numbers, x="accuracy", conditions=conditions)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["trained", "tampered"]
     drawn_of = {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     tau = numbers.set_index(["row", "column"]).loc[("dense", "τ"), "ours"]
@@ -117,4 +117,4 @@ def test_models_stand_beside_one_another_under_each_condition(invented, numbers,
     np.testing.assert_allclose(drawn_of["a, published"].get_xydata()[0], [0.8, 0])
     assert drawn_of["b"].lines[0].get_ydata() == pytest.approx([0.2]), "beside the first, and nothing where it has no number"
     with refusal():
-        drawn(side_by_side, invented, numbers, conditions={"trained": {"a": ["dens", "accuracy"]}})
+        drawn(side_by_side, invented, numbers, x="accuracy", conditions={"trained": {"a": ["dens", "accuracy"]}})
