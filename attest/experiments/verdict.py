@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import fisher_exact
 
 from attest.core.measures.summary import by_text, share_interval
 from attest.experiments.readings.kinds import RANDOM
@@ -167,6 +166,8 @@ def _right(rows: pd.DataFrame) -> Share | None:
 
 def _disagree(rows: pd.DataFrame) -> bool:
     """Return whether the texts of the two pools have different shares of right explanations (Fisher's exact test)."""
+    from scipy.stats import fisher_exact  # half a second to import
+
     right = rows.dropna(subset=["right", "pool"])
     counts = [[int((part == value).sum()) for value in (1, 0)] for _, part in right.groupby("pool")["right"]]
     return len(counts) == 2 and float(fisher_exact(np.array(counts)).pvalue) < DISAGREE

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import pandas as pd
-from scipy.stats import spearmanr
 
 from attest.core.kinds import CLASSES, TAGS, Kind
 from attest.core.measures import Paired
@@ -152,6 +151,8 @@ class Findings(RunContents):
         rows, kind = self.instances, self.kind
         if kind.chooses or rows is None or kind.label not in rows:
             return None
+        from scipy.stats import spearmanr  # half a second to import
+
         return bool(spearmanr(rows[kind.label], rows[kind.predicted], alternative="greater").pvalue < LEVEL)
 
     @property

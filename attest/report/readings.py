@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from scipy.stats import false_discovery_control
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -360,6 +359,8 @@ def leads_over_attention(rows: pd.DataFrame) -> pd.DataFrame:
     scores, base = _scores(rows) if f"{SURVIVAL[0]}_random" in rows else (pd.DataFrame(), None)
     if base is None:
         return pd.DataFrame(columns=["lead", "p", "bonferroni", "benjamini_hochberg"])
+    from scipy.stats import false_discovery_control  # half a second to import
+
     others = scores.drop(columns=base)
     found = pd.DataFrame(
         {
