@@ -43,8 +43,8 @@ class Explanation:
 
     def of_words(self, words: Sequence["Word"]) -> np.ndarray:
         """Return the weight of each of W words, float ``(W,)``: the sum over its tokens; special tokens count 0."""
-        weights = np.nan_to_num(self.weights)
-        return np.array([0.0 if word.special else weights[word.places].sum() for word in words], dtype=float)
+        weights = np.nan_to_num(self.weights).tolist()
+        return np.array([0.0 if word.special else sum(weights[place] for place in word.places) for word in words], dtype=float)
 
     def heat(self, words: Sequence["Word"]) -> np.ndarray:
         """Return the weights of words relative to the largest one, in [0, 1]; all 0 if no weight is positive."""
