@@ -172,7 +172,7 @@ def _embedded(signs: str, bold: bool) -> str:
     """Return a style with the part of the font that draws these characters; the same characters give the same text."""
     options = Options(flavor="woff", layout_features=[], name_IDs=[], hinting=False, notdef_outline=True)
     options.drop_tables += ["FFTM", "kern"]  # of its makers; and widths that depend on neighbours
-    font = TTFont(font_file(bold), recalcTimestamp=False)
+    font = TTFont(font_file(bold), recalcTimestamp=False, lazy=True)
     subsetter = Subsetter(options)
     subsetter.populate(text=signs)
     subsetter.subset(font)
