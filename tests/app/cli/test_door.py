@@ -32,8 +32,6 @@ from docs.generate import ROOT, parsers_of
 from tests.conftest import fresh_shell
 
 HEAVY = ("pytorch_lightning", "wandb", "torchmetrics", "datasets", "spacy")
-NEEDLESS = ("transformers", "sklearn", "captum")
-"""Libraries that no run of a network of ours on a corpus of ours needs."""
 ASKED = """
 import json, sys
 from attest.app.cli.main import main
