@@ -7,6 +7,7 @@ import ast
 import json
 import math
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from string import ascii_uppercase
@@ -17,7 +18,7 @@ from attest.core.kinds import CHOICE, NUMBER, SPANS, TAGS, Kind
 from attest.core.label_sets import label_sets
 from attest.core.label_values import UNSEEN, quoted_list, several_of, value_of
 from attest.core.labels import columns_named, whole
-from attest.datamodules.notice import shortened
+from attest.datamodules.notice import say, shortened
 
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """Matches one half of a UTF-16 surrogate pair. JSON can contain one, but it is no character, so a text with one is refused."""
@@ -55,9 +56,13 @@ TOKEN_NAMES = ("tokens", "words")
 TAG_NAMES = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels", "label_ids")
 """Usual names of the column with tags in data sets, the most likely first. If the user names no column, the first one that a
 file has is read."""
-CHOICE_NAMES = ("choices", "endings", "options", "candidates", "answers")
-EACH_CHOICE = re.compile(r"(choice|ending|option|candidate|answer|sol)_?(\d|[a-h])")
-"""Matches the usual name, in small letters, of a column with one of several choices: ``ending0``, ``choice_2``, ``sol1``."""
+CHOICE_NAMES = ("choices", "endings", "options", "candidates")
+EACH_CHOICE = re.compile(
+    r"(?:(choice|ending|option|candidate|answer|sol)[ _]?)?([a-z])|(choice|ending|option|candidate|answer|sol)[ _]?(\d+)"
+)
+"""Matches the usual name, in small letters, of a column with one of several choices: ``ending0``, ``choice_2``, ``a``."""
+PASSAGE_NAMES = ("context", "passage", "paragraph", "document", "article", "text", "content")
+QUESTION_NAMES = ("question", "query")
 
 
 def first_of(known: Sequence[str], names: Sequence[str], other_than: str | None = None) -> str | None:
@@ -74,6 +79,8 @@ class Form:
     """What the rows of a file hold, as it is said once the columns were chosen."""
     expected: ClassVar[str] = "a text and a known label"
     """What every row must hold, as a refusal says it."""
+    header: ClassVar[str] = "text,label"
+    """A first line that a CSV file could have."""
     texts: ClassVar[tuple[str, ...]] = (*FIRST_NAMES, *TEXT_NAMES, *TOKEN_NAMES)
     """The usual names of the column of texts, the most likely first."""
     labels: ClassVar[tuple[str, ...]] = LABEL_NAMES
@@ -91,6 +98,10 @@ class Form:
         """Return the columns of what stands beside a text, found by their usual names; empty if there are none."""
         return _usual(SECOND_NAMES, names)
 
+    def joined(self, _names: Sequence[str]) -> tuple[str, ...]:
+        """Return columns that only together are the text of this form, so that none of them is guessed; else empty."""
+        return ()
+
     def each(self, _names: Sequence[str]) -> tuple[str, ...]:
         """Return a column for each label, where such columns say by 0 and 1 which labels a text has; else empty."""
         return ()
@@ -107,7 +118,7 @@ class Form:
         return text_of(text, beside, words), label_of(label)
 
     def settled(self, labels: list[Any]) -> list[Any]:
-        """Return the labels of a whole file as a trial takes them, once all of them are known."""
+        """Return the labels of a whole file as a trial takes them, once all of them are known; None for a row to leave out."""
         return labels
 
 
@@ -164,18 +175,21 @@ class Choices(Form):
     """Texts with several choices each, of which one is right.
 
     The choices are a list in one column; a dictionary with this list as ``text`` and a name for each as ``label``, as ARC and
-    CommonsenseQA have it; or they stand in a column each, as in SWAG. The right one is given by its name, if choices have
-    names, else by its number, counted from 0, or by its letter, from A.
+    CommonsenseQA have it; or they stand in a column each, as in SWAG. The right one is given by its text; by its name, if
+    choices have names; else by its number, counted from 0, or by its letter, from A.
     """
 
     called, second, in_columns, classes = "texts, choices and labels", "choices", True, False
-    expected = "a text, choices, and the number (from 0) or the letter (from A) of the right one"
+    expected = "a text, choices, and the right one: its number (from 0), its letter (from A) or its text"
+    header = "text,choice0,choice1,label"
     texts = (
         "text",
         "startphrase",
         "sent1",
         "context",
         "ctx",
+        "passage",
+        "article",
         "premise",
         "question",
         "question_stem",
@@ -185,35 +199,61 @@ class Choices(Form):
     )
     labels = ("label", "labels", "answerkey", "answer_key", "answer", "correct", "gold", "target")
 
+    def __init__(self) -> None:
+        self.count: int | None = None
+        """The number of choices of the first text, which all texts must have."""
+
     def beside(self, names: Sequence[str]) -> tuple[str, ...]:
-        each = {name: match.group(1, 2) for name in names if (match := EACH_CHOICE.fullmatch(name.lower()))}
-        return _usual(CHOICE_NAMES, names) or tuple(sorted(each, key=each.__getitem__))
+        return _usual(CHOICE_NAMES, names) or _numbered(names)
+
+    def joined(self, names: Sequence[str]) -> tuple[str, ...]:
+        asked = _usual(QUESTION_NAMES, names)
+        about = _usual([name for name in self.texts if name not in QUESTION_NAMES], names)
+        return (*about, *asked) if asked and about else ()
 
     def read(self, text: Any, beside: Sequence[Any], label: Any, words: bool) -> tuple[tuple[str, list[str]], int | str]:
-        """Return a text with its choices, and the place of the right one: as a string where it was given as a number."""
+        """Return a text with its choices, and the place of the right one: as a string where only a number says it."""
         given = {"text": [*beside]} if len(beside) > 1 else _texts_in(beside[0])
         if given is None:
-            raise ValueError("no list of choices")
+            raise ValueError("no list of choices (choices in a column each are named together: a,b,c)")
         choices = [string_of(each, "choice") for each in given["text"]]
-        called, said = [*map(str, given.get("label") or ())], label_of(label)
         if len(choices) < 2:
             raise ValueError("fewer than two choices")
-        if called and len({*called}) != len(choices):
-            raise ValueError("choices without a name of their own each")
-        letters, number = called or [*ascii_uppercase[: len(choices)]], None if called else whole(said)
-        if said not in letters and (number is None or not 0 <= number < len(choices)):
-            known = f"called {', '.join(called)}" if called else "counted from 0"
+        self.count = self.count or len(choices)
+        if len(choices) != self.count:
+            raise ValueError(f"{len(choices)} choices, where the first text has {self.count}")
+        return (string_of(text, "text"), choices), self._right(label_of(label), choices, given.get("label") or [])
+
+    def _right(self, said: str, choices: Sequence[str], names: Sequence[Any]) -> int | str:
+        if names and (len(names) != len(choices) or not all(isinstance(name, str) for name in names)):
+            raise ValueError(f"{len(choices)} choices that have no name each")
+        of_text = {place for place, choice in enumerate(choices) if label_of(choice) == said}
+        letters = [*map(label_of, names)] if names else ascii_uppercase
+        of_name = {place for place, letter in enumerate(letters[: len(choices)]) if letter == said}
+        number = None if names else whole(said)
+        if number == len(choices) and not of_text:
+            raise AttestError(
+                f"a right choice has the number {said}, and its text has {len(choices)} choices, so choices seem to be "
+                "counted from 1; expected numbers from 0. Subtract 1, or give letters from A."
+            )
+        of_number = {place for place in range(len(choices)) if place == number}
+        if len(places := of_text | of_name | of_number) > 1:
+            raise ValueError(
+                f"label {shortened(said)!r}, which means one choice by its text and another by its number or letter"
+            )
+        if not places:
+            known = f"called {', '.join(letters)}" if names else "counted from 0, or from A"
             raise ValueError(f"label {shortened(said)!r} for {len(choices)} choices, which are {known}")
-        return (string_of(text, "text"), choices), letters.index(said) if number is None else str(number)
+        return str(number) if of_number and not of_text else places.pop()
 
     def settled(self, labels: list[Any]) -> list[int]:
-        """Return the place of each right choice; refuse numbers that seem to be counted from 1."""
+        """Return the place of each right choice; refuse numbers that may be counted from 1."""
         numbers = sorted({int(label) for label in labels if isinstance(label, str)})
         if numbers and numbers[0]:
             raise AttestError(
-                f"the labels are the numbers {', '.join(map(str, numbers))} without 0, so {numbers[0]} has two meanings: "
-                f"choice {numbers[0] + 1} of a text if labels are counted from 0, choice {numbers[0]} if from 1; expected "
-                "labels with one meaning. Give the letters of the right choices, from A."
+                f"the labels are the numbers {', '.join(map(str, numbers))} without 0, so they have two meanings: choices may "
+                "be counted from 0 or from 1; expected labels with one meaning. Give letters from A, or the texts of right "
+                "choices."
             )
         return [*map(int, labels)]
 
@@ -222,20 +262,30 @@ class Answers(Form):
     """Questions with a passage each, and the right answer, or several right answers, as strings.
 
     Answers are a string, a list, or a dictionary with this list as ``text``, as SQuAD has it. An empty list says that the
-    passage has no answer, as in SQuAD 2.
+    passage has no answer, as in SQuAD 2; such questions are left out.
     """
 
     called, second, classes = "questions, passages and answers", "passages", False
-    expected = "a question, a passage, and a right answer or a list of them"
-    texts, labels = ("question", "query"), ("answers", "answer", "answer_text", "label", "labels", "gold", "target")
+    expected = "a question, a passage, and a right answer or a list of them ([] if there is none)"
+    header = "question,context,answers"
+    texts, labels = QUESTION_NAMES, ("answers", "answer", "answer_text", "answers.text", "label", "labels", "gold", "target")
 
     def beside(self, names: Sequence[str]) -> tuple[str, ...]:
-        return _usual(("context", "passage", "paragraph", "text", "document", "article", "content"), names)
+        return _usual(PASSAGE_NAMES, names)
 
     def read(self, text: Any, beside: Sequence[Any], label: Any, words: bool) -> tuple[tuple[str, str], list[str]]:
         (passage,), given = beside, _texts_in(label)
-        answers = [string_of(each, "answer") for each in ([label] if given is None else given["text"])]
+        answers = [string_of(value_of(each), "right answer") for each in ([label] if given is None else given["text"])]
         return (string_of(text, "question"), string_of(passage, "passage")), answers
+
+    def settled(self, labels: list[Any]) -> list[list[str] | None]:
+        """Return the right answers to each question; None where there is none, whose number is printed."""
+        without = labels.count([])
+        if without == len(labels):
+            raise AttestError(f"no question has an answer ({without} empty lists); expected questions with answers.")
+        if without:
+            say(f"{without:,} of {len(labels):,} questions have no answer and are left out: the model always marks one.")
+        return [label or None for label in labels]
 
 
 FORMS: dict[Kind, type[Form]] = {TAGS: Tags, NUMBER: Numbers, CHOICE: Choices, SPANS: Answers}
@@ -256,8 +306,8 @@ def form_for(kind: Kind, names: Sequence[str] = ()) -> Form:
 
 def string_of(cell: Any, what: str) -> str:
     """Return a cell as a text that is not empty; a ``ValueError`` says why it is none."""
-    if isinstance(cell, list | dict):
-        raise ValueError(f"{'a list' if isinstance(cell, list) else 'an object'} instead of a {what}")
+    if isinstance(cell, list | tuple | dict):
+        raise ValueError(f"{'an object' if isinstance(cell, dict) else 'a list'} instead of a {what}")
     try:
         text = cell.decode() if isinstance(cell, bytes) else str(cell)
     except UnicodeDecodeError:
@@ -306,6 +356,18 @@ def _usual(known: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     return () if found is None else (found,)
 
 
+def _numbered(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of choices that have a column each, by their numbers or letters; empty if these leave doubts."""
+    series: dict[tuple[str, bool], dict[int, str]] = defaultdict(dict)
+    for name in names:
+        if match := EACH_CHOICE.fullmatch(name.lower()):
+            stem, letter, numbered, number = match.groups()
+            place = ord(letter) - ord("a") if letter else int(number)
+            series[stem or numbered or "", bool(letter)][place] = name
+    whole_ones = [of for of in series.values() if len(of) > 1 and sorted(of) in ([*range(len(of))], [*range(1, len(of) + 1)])]
+    return tuple(name for _, name in sorted(whole_ones[0].items())) if len(whole_ones) == len(series) == 1 else ()
+
+
 def _texts_in(cell: Any) -> dict[str, list[Any]] | None:
     """Return the list of texts in a cell as ``text``, and their names as ``label`` if they have some; None if it holds none.
 
@@ -315,19 +377,21 @@ def _texts_in(cell: Any) -> dict[str, list[Any]] | None:
     found = _written(cell) if isinstance(cell, str) else cell
     if isinstance(found, list) and found and all(isinstance(each, dict) for each in found):
         found = {name: [each.get(name) for each in found] for name in ("text", "label") if name in found[0]}
-    if isinstance(found, dict) and not isinstance(found.get("text"), list):
+    if isinstance(found, dict) and not all(isinstance(found.get(name, []), list) for name in ("text", "label")):
+        raise ValueError("an object in which text or label is no list")
+    if isinstance(found, dict) and "text" not in found:
         raise ValueError("an object without a list called text")
     return {"text": found} if isinstance(found, list) else found if isinstance(found, dict) else None
 
 
 def _written(cell: str) -> Any:
-    """Return a list of strings, or an object, that was written into a cell as text; None if it is neither."""
-    inside = cell.strip()
-    if inside == "[]":
-        return []
-    if not (inside.startswith(("{", "[{")) and inside.endswith(("}", "}]"))):
-        return quoted_list(cell)
+    """Return a list or an object that was written into a cell as text by JSON, Python, pandas or numpy; None if it is none."""
+    inside = re.sub(r"array\((\[.*?\])(?:,\s*dtype=\w+)?\)", r"\1", cell.strip(), flags=re.DOTALL)
+    if (inside[:1], inside[-1:]) not in (("[", "]"), ("{", "}")):
+        return None
+    if inside.startswith("[") and (found := quoted_list(inside)) is not None:
+        return found
     for read in (json.loads, ast.literal_eval):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             return read(inside)
-    raise ValueError("an object written as text that is not JSON")
+    raise ValueError("a list or an object written as text, which is neither JSON nor Python")

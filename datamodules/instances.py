@@ -244,19 +244,23 @@ def choose_columns(source: str, rows: Rows, options: FileOptions) -> FileColumns
             text = text or max((name for name in names if name != label), key=length.__getitem__)
             label = label or next(name for name in names if name != text)
     if not text or not label or (form.second is not None and not beside):
-        contents = (
-            "texts and which contains labels" if form.second is None else f"texts, which {form.second}, and which labels"
-        )
+        missing = [what for what, column in (("texts", text), (form.second, beside), ("labels", label)) if what and not column]
+        which = " and which contains ".join(("texts", "labels") if form.second is None else missing)
         raise AttestError(
-            f"{source} has the columns {_listed(rows.names)}, and their names do not tell which column contains {contents}; "
-            f"{_name_them(form)}.{_without_header(source) if form.second is None else ''}"
+            f"{source} has the columns {_listed(rows.names)}, and their names do not tell which column contains {which}; "
+            f"{_name_them(form)}.{_without_header(source, form)}"
+        )
+    if options.text_column is None and (parts := form.joined(names)):
+        raise AttestError(
+            f"{source} has the columns {' and '.join(parts)}, and the model reads one text with each choice; expected one "
+            f"column with all of it. Join them, or, if one says all, name it with {option('text_column', '<column>')}"
         )
     if text == label:
         raise AttestError(
             f"Texts and labels would both be read from the column {text!r}; expected two different columns. To choose, "
             f"{_name_them(form)}."
         )
-    if twice := [name for name in (text, label) if name in beside]:
+    if twice := [name for name in (text, label, *beside) if (text, label, *beside).count(name) > 1]:
         raise AttestError(
             f"The column {twice[0]!r} was named twice; expected different columns. To choose, {_name_them(form)}."
         )
@@ -281,13 +285,16 @@ def _require_columns(source: str, rows: Rows, columns: FileColumns, training: st
         if rows.names and column not in rows.names:
             raise AttestError(
                 f"{source} has no column {column!r} (its columns: {_listed(rows.names)}); expected the columns "
-                f"{columns.text!r} and {columns.label!r}, as in {training}. Rename the columns.{_without_header(source)}"
+                f"{columns.text!r} and {columns.label!r}, as in {training}. Rename the columns."
+                f"{_without_header(source, columns.form)}"
             )
 
 
 def _name_them(form: Form) -> str:
-    named = ("text_column", *(("second_column",) if form.second is not None else ()), "label_column")
-    return f"name the columns with {' '.join(option(name, '<column>') for name in named)}"
+    second = (
+        "" if form.second is None else f" {option('second_column', '<column>,<column>,…' if form.in_columns else '<column>')}"
+    )
+    return f"name the columns with {option('text_column', '<column>')}{second} {option('label_column', '<column>')}"
 
 
 def _require_header(source: str, names: Sequence[str], rows: Rows, form: Form) -> None:
@@ -297,8 +304,8 @@ def _require_header(source: str, names: Sequence[str], rows: Rows, form: Form) -
         if any(_number(name) is not None for name in named) or any(again):
             raise AttestError(
                 f"{source} seems to have no header: its first line ({_listed(names)}) looks like the lines below it; expected "
-                "the names of the columns in the first line. Write a header such as text,label above this line, or, if it is "
-                f"the header, {_name_them(form)}."
+                f"the names of the columns in the first line. Write a header such as {form.header} above this line, or, if it "
+                f"is the header, {_name_them(form)}."
             )
 
 
@@ -334,8 +341,8 @@ def _listed(names: Sequence[str]) -> str:
     return some([shortened(name) or "(no name)" for name in names], few=12) or "none"
 
 
-def _without_header(source: str) -> str:
-    return " If the first line is not a header, write a header above it: text,label" if _has_header(source) else ""
+def _without_header(source: str, form: Form) -> str:
+    return f" If the first line is not a header, write a header above it: {form.header}" if _has_header(source) else ""
 
 
 def _has_header(source: str) -> bool:

@@ -92,9 +92,9 @@ def labelled(source: str, split: str, most: int, options: FileOptions = OF_TEXTS
                 f"{source} is a corpus, whose texts have no column {options.groups[0]!r}; expected a file. Leave "
                 "--group-column out."
             )
-        texts, labels = stored_corpora()[source]().originals(split)
         if form.second is not None:
             raise AttestError(f"{source} has texts and labels, but the model needs {form.called}; expected a file with these.")
+        texts, labels = stored_corpora()[source]().originals(split)
         if isinstance(labels[0], list) is not form.tagging:
             there, expected = "a tag for each word", "a label for each text"
             if form.tagging:
@@ -122,10 +122,12 @@ def _drawn(
     form: Form,
     groups: Mapping[str, Chosen] = MappingProxyType({}),
 ) -> Labelled:
-    classes = pa.array(labels if form.classes else [""] * len(labels))
-    rows = sample(np.arange(len(labels)), classes, most)
-    if lacking := missing(classes, classes.take(rows), whence):
+    there = np.array([row for row, label in enumerate(labels) if label is not None])
+    classes = pa.array(labels if form.classes else [""] * len(there))
+    drawn = sample(there, classes, most)
+    if lacking := missing(classes, classes.take(drawn), whence):
         say(f"{lacking} For more texts, type --texts <number>")
     every = frozenset(name for label in labels for name in (label if isinstance(label, list) else [label]))
+    rows = there[drawn]
     known = {name: values(rows) for name, values in groups.items()}
-    return Labelled(chosen(rows), [labels[row] for row in rows], len(labels), whence, every, known)
+    return Labelled(chosen(rows), [labels[row] for row in rows], len(there), whence, every, known)

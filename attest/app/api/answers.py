@@ -68,12 +68,13 @@ def asked_about(network: Any, batches: Sequence[Batch], texts: Sequence[Any], en
     return found
 
 
-def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[str, float]]:
+def scores_of(batches: Sequence[Batch], labels: Any, passages: Sequence[str]) -> tuple[list[Batch], dict[str, float]]:
     """Return two things: batches with ``label`` (1 for a right answer, else 0), and the model's SQuAD scores.
 
     Args:
         labels: the right answer to each question, a list of right answers, or a dictionary with this list as ``text``, as
             SQuAD has it; None if they are not known. Questions with an empty list, of SQuAD 2, are left out.
+        passages: the passage of each question; it is printed how many contain no right answer.
     Returns:
         Batches of the questions that have an answer, and ``test/answer_exact_match`` and ``test/answer_f1`` in [0, 1];
         empty if no answers are known.
@@ -98,6 +99,16 @@ def scores_of(batches: Sequence[Batch], labels: Any) -> tuple[list[Batch], dict[
         raise AttestError(f"no question has an answer ({count} empty lists); expected questions with answers. {HOW}")
     if without := sum(not each for each in right):
         say(f"{without} of {count} questions have no answer and are left out: the model always marks one.")
+    lacking = [
+        not any(str(answer).casefold() in passage.casefold() for answer in each)
+        for each, passage in zip(right, passages, strict=True)
+        if each
+    ]
+    if any(lacking):
+        say(
+            f"{sum(lacking)} of {len(lacking)} questions have no right answer that stands in their passage, so the model "
+            "cannot give it. Are passages and answers what they should be?"
+        )
     found, scores = [], []
     for batch in (_of_rows(batch, [right[row] != [] for row in batch["id"].tolist()]) for batch in batches):
         if not len(batch["id"]):

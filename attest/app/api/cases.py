@@ -169,7 +169,8 @@ class Spans(Case):
         return super().batches(unlabelled, encode, words, batch_size, names)
 
     def asked(self, batches: list[Batch], read: Given, encode: Encode | None) -> Batched:
-        return spans.scores_of(spans.asked_about(self.network, batches, read.items, encode), read.labels)
+        answered = spans.asked_about(self.network, batches, read.items, encode)
+        return spans.scores_of(answered, read.labels, [passage for _, passage in read.items])
 
 
 class Labels(Case):

@@ -10,9 +10,9 @@ model may also be a causal language model, which gets a prompt about each text a
 The data are a CSV, TSV, JSONL or parquet file with a column of texts and a column of labels, or a corpus: sst, imdb, 20news
 or agnews. A model that classifies tokens needs words with one tag each: a file, or conll2000. A model for pairs needs two
 columns of texts. A model that answers questions needs questions, passages and answers, as SQuAD has them. A model of multiple
-choice needs texts, the choices of each, and the number of the right one. A model with several labels for a text needs a
-column of lists, of labels separated by commas, or, for each label, a column of 0 and 1 that has its name. A model that gives
-one number, such as a regression or a reranker, needs a column of numbers.
+choice needs texts, the choices of each, and the right one by its number from 0 or its letter. A model with several labels for
+a text needs a column of lists, of labels separated by commas, or, for each label, a column of 0 and 1 that has its name. A
+model that gives one number, such as a regression or a reranker, needs a column of numbers.
 
 Experiments change attention in each layer alone and in all layers together. They shuffle attention (E2), search for other
 attention (E3), replace the projection (E8), shuffle the keys (E9), cut edges in a decoder (E16) or switch off heads (E17).

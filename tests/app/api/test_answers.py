@@ -112,7 +112,11 @@ def test_questions_without_an_answer_are_left_out_and_counted(model, tokenizer, 
     found = tried(model, tokenizer, labels=right)
     assert found.table()["id"].tolist() == [1, 2, 3, 4]
     assert found.summary["test/answer_exact_match"] == 1
-    assert "1 of 5 questions have no answer and are left out" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "1 of 5 questions have no answer and are left out" in said
+    assert "stands in their passage" not in said
+    tried(model, tokenizer, labels=["no such words", *right[1:]])
+    assert "1 of 5 questions have no right answer that stands in their passage" in capsys.readouterr().out
     with refusal():
         tried(model, tokenizer, labels=[{"text": []}] * 5)
 
