@@ -55,7 +55,7 @@ def test_the_same_runs_give_the_same_bytes(runs, tmp_path):
 def test_the_page_of_results_tells_how_many_runs_are_archived():
     page = (RESULTS / "README.md").read_text(encoding="utf-8")
     count = 0
-    for corpus in ("sst", "20news", "conll2000", "imdb"):
+    for corpus in ("sst", "20news", "conll2000", "imdb", "babi-generated"):
         with tarfile.open(RESULTS / f"runs-{corpus}.tar.xz") as archive:
             count += sum(name.endswith("/summary.json") for name in archive.getnames())
     assert f" of {count} runs (`python -m docs.archive`)" in page
