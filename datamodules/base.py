@@ -299,7 +299,7 @@ class TextDataModule(LightningDataModule):
             epoch = self._running.current_epoch
             return deal(shuffled_batches(self.train.sizes, self.batch_size, self.seed, epoch), *self._ranks, equally=True)
 
-        return BatchLoader(self.train, batches, self.num_workers)
+        return BatchLoader(self.train, batches, self.num_workers, pin_memory=self._on_gpu)
 
     def val_dataloader(self) -> BatchLoader:
         """Return the validation batches of this process; each instance is in exactly one process."""
@@ -313,11 +313,15 @@ class TextDataModule(LightningDataModule):
         rows = np.arange(len(dataset)) if part is None else np.flatnonzero(np.isin(dataset.ids, part))
         everyone = [rows[batch].tolist() for batch in batches_by_length(dataset.sizes[rows], self.batch_size)]
         batches = deal(everyone, *self._ranks, equally=False)
-        return BatchLoader(dataset, lambda: batches, self.num_workers, self.batch_size, len(everyone))
+        return BatchLoader(dataset, lambda: batches, self.num_workers, self.batch_size, len(everyone), self._on_gpu)
 
     @property
     def _ranks(self) -> tuple[int, int]:
         return self._running.global_rank, self._running.world_size
+
+    @property
+    def _on_gpu(self) -> bool:
+        return self._running.strategy.root_device.type == "cuda"
 
     @property
     def _running(self) -> Trainer:

@@ -100,6 +100,7 @@ class BatchLoader(DataLoader):
         num_workers: processes that assemble batches; 0 does it in this one.
         batch_size: the size of the largest batch, if it is known; other batches may be smaller.
         batches_of_all_ranks: the number of batches in an epoch over all ranks; None for the number of this rank.
+        pin_memory: whether batches lie in memory that a GPU copies from while the CPU goes on; only of use with a GPU.
     """
 
     dataset: EncodedDocuments
@@ -111,11 +112,13 @@ class BatchLoader(DataLoader):
         num_workers: int = 0,
         batch_size: int | None = None,
         batches_of_all_ranks: int | None = None,
+        pin_memory: bool = False,
     ) -> None:
         self._batches = _BatchSampler(batches, batch_size)
         self.batches_of_all_ranks = batches_of_all_ranks
         self._delivered = 0
-        super().__init__(dataset, batch_sampler=self._batches, collate_fn=_keep, num_workers=num_workers)
+        own = self._batches
+        super().__init__(dataset, batch_sampler=own, collate_fn=_keep, num_workers=num_workers, pin_memory=pin_memory)
 
     def __iter__(self) -> Iterator[Batch]:  # type: ignore[override]  # torch names a private class where an iterator does
         self._batches.skip = self._delivered % len(self)  # all delivered: the checkpoint was taken between two epochs

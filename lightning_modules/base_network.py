@@ -52,6 +52,8 @@ class BaseNetwork:
 class DependentModule(TextModule):
     """A mixin for classifiers and taggers that are trained with the help of a base run's network."""
 
+    trains_by_forward = False
+
     def __init__(self, base_network: MakeNetwork, **options: Any) -> None:
         super().__init__(**options)
         self.base = BaseNetwork(base_network(self.vocab_size, self.outputs))

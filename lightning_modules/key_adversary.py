@@ -65,6 +65,8 @@ class KeyAdversary(Classifier):
         AttestError: ``opposite`` without exactly two classes, or no layer of the network has self-attention.
     """
 
+    trains_by_forward = False
+
     def __init__(
         self,
         attack: Attack = "adversarial",

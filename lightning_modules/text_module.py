@@ -13,7 +13,7 @@ from torchmetrics.utilities import dim_zero_cat
 
 from attest.core.errors import AttestError
 from attest.core.randomness import random_uniforms, stream
-from attest.datamodules.notice import some
+from attest.datamodules.notice import say, some
 from attest.datamodules.vocabulary import PADDING
 from attest.experiments.erasure.operators import UNKNOWN
 from attest.experiments.layers import LayerObservation, observe_layers
@@ -117,6 +117,10 @@ class TextModule(LightningModule):
         freeze_embeddings: whether the token embedding stays unchanged in training.
     """
 
+    trains_by_forward = True
+    """Whether training steps need the output of the network alone, as those of classifiers and taggers do."""
+    compiled: Callable[[Tensor, Tensor], Tensor] | None = None
+    """What computes ``forward`` in training steps, once ``compile_training`` has been called."""
     target: str
     """The key of the batch's entry with the true labels or tags, which the model learns to predict."""
 
@@ -151,7 +155,15 @@ class TextModule(LightningModule):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map tokens and mask ``(B, T)`` to logits: ``(B, C)`` for C classes, or ``(B, T, K)`` for K tags of each token."""
-        return self.network(tokens, mask)
+        reads = self.network if self.compiled is None or not self.training else self.compiled
+        return reads(tokens, mask)
+
+    def compile_training(self) -> None:
+        """Compile the network for training steps. In evaluation it stays as it is, so that evidence can tamper with it."""
+        if self.trains_by_forward:
+            self.compiled = torch.compile(self.network.forward)
+        else:
+            say(f"{type(self).__name__} is trained without torch.compile, as its training steps change or read attention.")
 
     def observe_layers(self, batch: Batch) -> LayerObservation:
         """Run the network on a batch, and return its outputs with the self-attention of every layer."""

@@ -14,13 +14,14 @@ from typing import Any, cast
 import pandas as pd
 import torch
 from lightning_utilities.core.rank_zero import rank_zero_only
-from pytorch_lightning import Trainer
+from pytorch_lightning import LightningModule, Trainer
 from pytorch_lightning.callbacks import WeightAveraging
 from pytorch_lightning.plugins.environments import LightningEnvironment
 from pytorch_lightning.strategies import DDPStrategy
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.app.configured import ConfiguredRun
+from attest.core.devices import require_compiler
 from attest.core.errors import AttestError
 from attest.core.memory import cores, processes_that_fit
 from attest.core.processes import can_fork, together
@@ -28,6 +29,7 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.notice import say
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.stopping import read_until
+from attest.lightning_modules.text_module import TextModule
 from attest.report.controls import last_words
 from attest.report.findings import Findings, write_summary
 from attest.report.illustrations import illustrations
@@ -127,6 +129,8 @@ def fit(run: ConfiguredRun) -> None:
     say(f"{'Taking up' if resumed else 'Training'} {run.folder.path}")
     for logger in run.trainer.loggers:
         logger.log_hyperparams(run.settings)
+    if run.run.compile:
+        compile_training(run.model, run.trainer.strategy.root_device)
     started = time.perf_counter()
     checkpoint = str(run.folder.last) if resumed else run.checkpoint
     if checkpoint is not None and not resumed:
@@ -138,6 +142,17 @@ def fit(run: ConfiguredRun) -> None:
         run.folder.note(seconds={part: time.perf_counter() - started})
         keep_digests(run.folder)
         write_json(run.folder.curves, run.curves.epochs)
+
+
+def compile_training(model: LightningModule, device: torch.device) -> None:
+    """Let ``torch.compile`` compile the network of a model for training steps on a device."""
+    if not isinstance(model, TextModule):
+        raise AttestError(
+            f"{type(model).__name__} is a LightningModule of your own, and Attest does not know what its training steps read; "
+            "expected run.compile to be false. Call torch.compile in the module, and leave --run.compile out."
+        )
+    require_compiler(device)
+    model.compile_training()
 
 
 def test(run: ConfiguredRun, checkpoint: str, tables: Collection[str]) -> dict[str, float]:

@@ -35,6 +35,8 @@ class RunSettings:
             some recipes stop early by a callback of their own, which a number here replaces.
         force: whether to delete an existing run and begin afresh.
         threads: intra-op threads of a process on the CPU; results are bit-identical only for equal numbers.
+        compile: whether ``torch.compile`` compiles the network for its training steps. It takes about a minute; then steps of
+            a Transformer are faster. Weights differ, as dropout draws other numbers. Evidence reads the network as it is.
         processes: number of processes that compute evidence after training on the CPU; results are bit-identical for all
             numbers. None for one process for each core.
         checkpoint_every_n_batches: number of training batches between checkpoints, the most that a killed run loses.
@@ -65,6 +67,7 @@ class RunSettings:
     patience: int | None = None
     force: bool = False
     threads: int = 1
+    compile: bool = False
     processes: int | None = None
     checkpoint_every_n_batches: int = 100
     evidence_while_training: bool = True
@@ -110,7 +113,7 @@ NO_PART = ("seed_everything", "experiments", "config", "ckpt_path", "weights_onl
 of their own, and experiments can be run at any time."""
 OF_THE_MACHINE = {
     "run": (
-        *("root", "force", "threads", "processes", "checkpoint_every_n_batches", "evidence_while_training"),
+        *("root", "force", "threads", "compile", "processes", "checkpoint_every_n_batches", "evidence_while_training"),
         *("validation_seconds", "memory_gib"),
         *("max_evidence_tokens", "max_search_steps", "until", "upload_texts", "upload_weights"),
     ),

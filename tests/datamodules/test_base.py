@@ -4,6 +4,7 @@ import itertools
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from attest.core.errors import AttestError
 from attest.datamodules import PlantedDataModule
@@ -11,9 +12,10 @@ from attest.datamodules import PlantedDataModule
 SMALL = {"train_texts": 101, "validation_texts": 20, "test_texts": 33}
 
 
-def on_rank(rank: int, ranks: int, **options) -> PlantedDataModule:
+def on_rank(rank: int, ranks: int, device: str = "cpu", **options) -> PlantedDataModule:
     module = PlantedDataModule(**SMALL, batch_size=8, **options)
-    module.trainer = SimpleNamespace(global_rank=rank, world_size=ranks, current_epoch=0)
+    computes = SimpleNamespace(root_device=torch.device(device))
+    module.trainer = SimpleNamespace(global_rank=rank, world_size=ranks, current_epoch=0, strategy=computes)
     return module
 
 
@@ -29,6 +31,13 @@ def test_ranks_together_evaluate_every_text(ranks, sentences):
     assert all(shares)
     assert sorted(itertools.chain.from_iterable(batches)) == list(range(33))
     assert batches == {tuple(batch["id"].tolist()) for batch in on_rank(0, 1, sentences=sentences).test_dataloader()}
+
+
+@pytest.mark.parametrize(("device", "pinned"), [("cpu", False), ("cuda", True)])
+def test_batches_for_a_gpu_lie_in_pinned_memory(device, pinned):
+    module = on_rank(0, 1, device)
+    loaders = [module.train_dataloader(), module.val_dataloader(), module.test_dataloader()]
+    assert [loader.pin_memory for loader in loaders] == [pinned] * 3
 
 
 def test_validation_batches_are_counted_over_all_ranks():

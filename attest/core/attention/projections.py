@@ -59,9 +59,10 @@ class Projection(nn.Module):
             Attention, shape and dtype of ``scores``, in [0, 1]; sums to 1 in each row, padding is exactly 0.
         Raises:
             ValueError: a text has no real token. A mask on a GPU is not looked at, because the CPU would wait for it at each
-                projection; the attention of such a text is NaN there. Corpora and ``observe`` refuse it beforehand.
+                projection, nor is any mask by a compiled network; the attention of such a text is NaN there. Corpora and
+                ``observe`` refuse it beforehand.
         """
-        if mask.device.type == "cpu":
+        if mask.device.type == "cpu" and not torch.compiler.is_compiling():
             require_real_tokens(mask)
         masked = scores.masked_fill(~mask, -torch.inf)
         if scores.dtype in (torch.float16, torch.bfloat16):
