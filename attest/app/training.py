@@ -21,7 +21,6 @@ from pytorch_lightning.strategies import DDPStrategy
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.app.configured import ConfiguredRun
-from attest.core.devices import require_compiler
 from attest.core.errors import AttestError
 from attest.core.memory import cores, processes_that_fit
 from attest.core.processes import can_fork, together
@@ -145,13 +144,20 @@ def fit(run: ConfiguredRun) -> None:
 
 
 def compile_training(model: LightningModule, device: torch.device) -> None:
-    """Let ``torch.compile`` compile the network of a model for training steps on a device."""
+    """Let ``torch.compile`` compile the network of a model for training steps on a device, if it can compile there."""
     if not isinstance(model, TextModule):
         raise AttestError(
             f"{type(model).__name__} is a LightningModule of your own, and Attest does not know what its training steps read; "
             "expected run.compile to be false. Call torch.compile in the module, and leave --run.compile out."
         )
-    require_compiler(device)
+    try:
+        torch.compile(torch.sin)(torch.zeros(2, device=device))
+    except RuntimeError as error:
+        found = " ".join(str(error).split())[:100]
+        raise AttestError(
+            f"torch.compile cannot compile for the {device.type} here ({found} …); expected a compiler: g++ or clang++ for a "
+            "CPU, Triton for a GPU. Install it, or type --run.compile=false"
+        ) from error
     model.compile_training()
 
 

@@ -1,4 +1,4 @@
-"""The devices on which models compute: their names, and whether a network can be compiled for them."""
+"""The devices on which models compute, by name."""
 
 import torch
 
@@ -20,15 +20,3 @@ def device_named(name: str | torch.device) -> torch.device:
     if device.type not in ("cpu", "cuda") or (device.type == "cuda" and (device.index or 0) >= len(there)):
         raise AttestError(f"this machine has no device {name!r}; expected {expected}.")
     return device
-
-
-def require_compiler(device: torch.device) -> None:
-    """Raise an ``AttestError`` if ``torch.compile`` cannot compile for a device here."""
-    try:
-        torch.compile(torch.sin)(torch.zeros(2, device=device))
-    except RuntimeError as error:
-        found = " ".join(str(error).split())[:100]
-        raise AttestError(
-            f"torch.compile cannot compile for the {device.type} here ({found} …); expected a compiler: g++ or clang++ for a "
-            "CPU, Triton for a GPU. Install it, or type --run.compile=false"
-        ) from error

@@ -10,7 +10,6 @@ from pytorch_lightning import LightningModule, Trainer
 
 from attest.app.cli.main import main
 from attest.app.training import compile_training
-from attest.core import devices
 from attest.core.errors import AttestError
 from attest.lightning_modules import KeyAdversary
 from attest.models.networks import TransformerClassifier
@@ -75,7 +74,7 @@ def test_a_machine_without_a_compiler_is_refused(monkeypatch):
 
     monkeypatch.setattr(torch, "compile", partial(COMPILE, backend=none_found))
     with pytest.raises(AttestError, match=r"compile for the cpu here \(.+No working C\+\+.+ expected a compiler: g\+\+ or"):
-        devices.require_compiler(torch.device("cpu"))
+        compile_training(made("pooled"), torch.device("cpu"))
 
 
 def test_a_module_of_ones_own_is_refused(refusal):
