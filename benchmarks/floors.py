@@ -1,5 +1,8 @@
 """The least that each kind of evidence can cost on this machine: its unavoidable operations, timed here one by one.
 
+``python -m benchmarks.floors`` prints them, and the product by both libraries for few rows and for many. To see another
+processor's instructions: ``ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 ONEDNN_MAX_CPU_ISA=AVX2`` before it.
+
 An operation is timed on as many numbers as a core's cache holds, without the bookkeeping around it. So a floor is below what
 any code can reach; evidence within twice its floor leaves little to gain.
 
@@ -13,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attest.models.networks.recurrent_without_each import product_with
+from attest.models.networks.recurrent_without_each import by_torch, by_onednn
 from benchmarks.measuring import timed
 
 E, H, A = 300, 128, 128
@@ -52,11 +55,18 @@ def _best(work: Callable[[], object], count: int) -> float:
 
 @cache
 def _product(inputs: int, outputs: int) -> float:
-    """One row times a matrix: by oneDNN, or by torch where that is faster."""
-    rows, weight = torch.randn(ROWS, inputs), torch.randn(outputs, inputs)
-    multiply, transposed = product_with(weight), weight.t()
-    by_onednn = _best(lambda: [multiply(rows) for _ in range(20)], 20 * ROWS)
-    return min(by_onednn, _best(lambda: [rows @ transposed for _ in range(20)], 20 * ROWS))
+    """One row times a matrix, by the library that is faster."""
+    return min(products(inputs, outputs, ROWS).values())
+
+
+def products(inputs: int, outputs: int, rows: int) -> dict[str, float]:
+    """CPU seconds of one of many rows times a matrix, by library."""
+    given, weight = torch.randn(rows, inputs), torch.randn(outputs, inputs)
+    own, others = by_onednn(weight), by_torch(weight)
+    return {
+        "oneDNN": _best(lambda: [own(given) for _ in range(20)], 20 * rows),
+        "MKL": _best(lambda: [others(given) for _ in range(20)], 20 * rows),
+    }
 
 
 @cache
@@ -123,5 +133,23 @@ def _ranking(length: int) -> float:
     return _best(lambda: np.argsort(rows, axis=-1), rows.size)
 
 
+@torch.no_grad()
+def main() -> None:
+    """Print the speed of products by library and number of rows, and what the other operations take."""
+    torch.set_num_threads(1)
+    for outputs in (4 * H, A):
+        for rows in (32, 128, 512, 1024):
+            seconds = products(H, outputs, rows)
+            speeds = (f"{name} {2 * H * outputs / taken / 1e9:.0f} GFLOP/s" for name, taken in seconds.items())
+            print(f"{rows} rows of {H} times {H} × {outputs}: {', '.join(speeds)}")
+    others = {"sigmoid": _sigmoid(), "exponential": _exponential(), "logarithm": _logarithm(torch.float32), "hash": _hash()}
+    others |= {"sort 18": _sorting(18), "gather": _gathering(), "Adam": _adam(), "rank 18": _ranking(18)}
+    print(", ".join(f"{name} {seconds * 1e9:.2f} ns" for name, seconds in others.items()))
+
+
 def _rows(length: int) -> np.ndarray:
     return np.random.default_rng(0).random((max(1, NUMBERS // 4 // length), length)) * 2**52
+
+
+if __name__ == "__main__":
+    main()

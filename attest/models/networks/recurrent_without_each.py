@@ -102,9 +102,18 @@ def _candidate_doubled(gates: Tensor) -> Tensor:
 
 def product_with(weight: Tensor) -> Callable[[Tensor], Tensor]:
     """Return a function that multiplies rows ``(N, H)`` by a fixed matrix ``(G, H)`` and returns ``(N, G)``."""
-    if weight.device.type == "cpu" and weight.dtype == torch.float32 and onednn_is_faster():
-        packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
-        return lambda rows: torch.ops.mkldnn._linear_pointwise(rows, packed, None, "none", [], "")
+    onednn = weight.device.type == "cpu" and weight.dtype == torch.float32 and onednn_is_faster()
+    return by_onednn(weight) if onednn else by_torch(weight)
+
+
+def by_onednn(weight: Tensor) -> Callable[[Tensor], Tensor]:
+    """Return ``product_with`` for float32 on a CPU, computed by oneDNN."""
+    packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous())
+    return lambda rows: torch.ops.mkldnn._linear_pointwise(rows, packed, None, "none", [], "")
+
+
+def by_torch(weight: Tensor) -> Callable[[Tensor], Tensor]:
+    """Return ``product_with``, computed by the library that torch uses: on a CPU mostly MKL."""
     transposed = weight.t().contiguous()
     return lambda rows: rows @ transposed
 
