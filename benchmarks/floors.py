@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attest.models.networks.recurrent_without_each import by_torch, by_onednn
+from attest.models.networks.recurrent_without_each import by_onednn, by_torch
 from benchmarks.measuring import timed
 
 E, H, A = 300, 128, 128
