@@ -86,6 +86,8 @@ def test_of_numbers_and_of_answers(tmp_path):
     assert found.bounds == {"test/answer_exact_match": share_interval(answers["label"].to_numpy(float))}
     told = sentence(None, {"test/answer_exact_match": 0.7, "test/answer_f1": 0.8}, found, kinds.SPANS)
     assert "of its answers to 10 questions match" in told
+    one = sentence(None, {"test/answer_exact_match": 1.0, "test/answer_f1": 1.0}, found._replace(texts=1), kinds.SPANS)
+    assert "of its answers to 1 question match" in one
     assert "it has no interval" in told
 
 

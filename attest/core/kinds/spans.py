@@ -20,7 +20,7 @@ def told(summary: Mapping[str, float], found: Scored | None) -> str:
     """Say how many answers match."""
     from attest.core.measures.numbers import percent
 
-    answers = "its answers" if found is None else f"its answers to {found.texts:,} questions"
+    answers = "its answers" if found is None else f"its answers to {found.texts:,} question{'s' if found.texts > 1 else ''}"
     return (
         f"The model answers questions by a span of their passages: {share_told('test/answer_exact_match', summary, found)} of "
         f"{answers} match a right one, and the F1 of their words is {percent(summary['test/answer_f1'], 1)}, as a mean "
