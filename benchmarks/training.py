@@ -6,8 +6,8 @@ would want to have: its batches are padded, wrapped in <SOS> and <EOS> and rever
 logs nothing and keeps nothing. CPU seconds of one thread, by turns.
 
 Both begin with the same parameters and read the same batches, and must end with the same parameters: *apart* is the mean
-difference between both ends, as a share of the mean change from the beginning. Where a gradient is nearly 0, Adam still makes
-a whole step, so single numbers can be further apart.
+difference between both ends, as a share of the mean change from the beginning. Training makes rounding larger, so look at it
+after one epoch: on SST it is 1.5e-6 there, and 0.02 after two, where a start that is moved by 1e-7 ends 0.03 apart.
 """
 
 import argparse

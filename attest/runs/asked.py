@@ -35,8 +35,8 @@ class RunSettings:
             some recipes stop early by a callback of their own, which a number here replaces.
         force: whether to delete an existing run and begin afresh.
         threads: intra-op threads of a process on the CPU; results are bit-identical only for equal numbers.
-        compile: whether ``torch.compile`` compiles the network for its training steps. It takes about a minute; then steps of
-            a Transformer are faster. Weights differ, as dropout draws other numbers. Evidence reads the network as it is.
+        compile: whether ``torch.compile`` compiles the network for its training steps. It takes a minute or two; whether steps
+            are faster then, try. Weights differ, as dropout draws other numbers. Evidence reads the network as it is.
         processes: number of processes that compute evidence after training on the CPU; results are bit-identical for all
             numbers. None for one process for each core.
         checkpoint_every_n_batches: number of training batches between checkpoints, the most that a killed run loses.
