@@ -16,6 +16,7 @@ from pathlib import Path
 KEPT = ("base.json", "config.yaml", "summary.json", "timing.json")
 NO_TABLE_READS = ("E13/", "E14/", "E15/")
 NOR = ("/ci_high", "/ci_low", "/median", "/nan")
+NOT_BY_CLASS = ("E8/", "E9/")
 DAY = 24 * 60 * 60
 
 
@@ -46,8 +47,13 @@ def _files(run: Path) -> Iterator[tuple[str, bytes, float]]:
 
 def _shortened(summary: Path) -> bytes:
     measures = json.loads(summary.read_text(encoding="utf-8"))
-    kept = {name: value for name, value in measures.items() if not name.startswith(NO_TABLE_READS) and not name.endswith(NOR)}
+    kept = {name: value for name, value in measures.items() if _read(name)}
     return json.dumps(kept, indent=2, sort_keys=True, ensure_ascii=False).encode()
+
+
+def _read(name: str) -> bool:
+    by_class = name.startswith(NOT_BY_CLASS) and "/predicted_" in name
+    return not (by_class or name.startswith(NO_TABLE_READS) or name.endswith(NOR))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
