@@ -12,6 +12,7 @@ decide. Whether words decide is asked in E19's way, and costs SHAP no pass.
 """
 
 import argparse
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -136,7 +137,10 @@ def main() -> None:
     torch.set_num_threads(1)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     model, tokenizer, texts, _ = asked(parser)
-    found = [*all_compared(model, tokenizer, texts)]
+    found = []
+    for one in all_compared(model, tokenizer, texts):
+        found.append(one)
+        print(f"{len(found)}: {one}", file=sys.stderr, flush=True)
     right = np.array([each.right for each in found], dtype=float)
     ratios = np.array([each.theirs / each.ours for each in found])
     fewer, more = ((ratios < 1).mean(), (ratios > 1).mean())

@@ -97,6 +97,19 @@ def test_readers_that_do_not_fit_side_by_side_are_read_in_blocks(monkeypatch):
     torch.testing.assert_close(predictions_without_each(observation), whole, atol=1e-14, rtol=0)
 
 
+def test_texts_that_have_ended_are_not_read(monkeypatch):
+    rows, step = [], recurrent_without_each.LstmCell.step
+    monkeypatch.setattr(
+        recurrent_without_each.LstmCell,
+        "step",
+        lambda cell, state, inputs: rows.append(len(state[0].flatten(0, 1))) or step(cell, state, inputs),
+    )
+    network, (_, tokens, mask) = pooling_classifier(), ragged_batch(LENGTHS)
+    network.read_without_each(tokens, mask)
+    before_texts, whole_texts, variants = 2, 2 * mask.numel(), sum(n * (n - 1) for n in LENGTHS)  # in both directions
+    assert sum(rows) == before_texts + whole_texts + variants
+
+
 def test_on_an_accelerator_all_readers_take_a_step_together(monkeypatch):
     def launches(rows):
         monkeypatch.setattr(recurrent_without_each, "ROWS", rows)
