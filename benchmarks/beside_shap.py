@@ -29,7 +29,7 @@ from attest.experiments.deciding.experiment import neutral_in
 from attest.experiments.deciding.filling import Game
 from attest.experiments.deciding.neutral import ROUGH, single_effects
 from attest.experiments.deciding.observed import texts_of
-from attest.experiments.deciding.search import deciding_words, is_long, places_in
+from attest.experiments.deciding.search import deciding_words, is_long, places_in, shortest_prefix
 from attest.experiments.readings.kinds import READINGS
 from attest.models.observation import observe, observe_again
 from benchmarks.attributions import asked
@@ -106,10 +106,10 @@ def compared(game: Game, gradient: Tensor) -> Found:
 
     (best, ours), passes = timed(search), game.passes
     values, theirs = timed(lambda: shap_values(values_of, passes))
-    size, there = int(best.sum()), game.texts.there
-    first = (places_in(game, values) <= torch.arange(int(there.sum())).unsqueeze(1)) & there
-    decide = game.decides(torch.zeros(len(first), dtype=torch.long), first)[0]
-    return Found(len(first), passes, size, int(decide.int().argmax()) + 1, bool(decide[size - 1]), (ours, theirs))
+    size, words, places = int(best.sum()), int(game.texts.there.sum()), places_in(game, values)
+    first = shortest_prefix(game, places, range(1, words + 1), torch.tensor([words]), needs)
+    right = game.decide(torch.zeros(1, dtype=torch.long), (places < size) & game.texts.there)
+    return Found(words, passes, size, int(first), bool(right), (ours, theirs))
 
 
 def all_compared(model: torch.nn.Module, tokenizer: object, texts: list[str]) -> Iterator[Found]:
@@ -141,6 +141,8 @@ def main() -> None:
     for one in all_compared(model, tokenizer, texts):
         found.append(one)
         print(f"{len(found)}: {one}", file=sys.stderr, flush=True)
+    if not found:
+        raise SystemExit(f"None of these {len(texts)} texts needs words; expected some that do: --texts {2 * len(texts)}")
     right = np.array([each.right for each in found], dtype=float)
     ratios = np.array([each.theirs / each.ours for each in found])
     fewer, more = ((ratios < 1).mean(), (ratios > 1).mean())
