@@ -140,8 +140,18 @@ class Findings(RunContents):
     def verdict(self) -> Verdict | None:
         """Return the verdict that E19's table allows; None if there is none."""
         rows = self.table("E19")
-        found = None if rows is None else judged(rows, self.learned)
+        found = None if rows is None else judged(rows[~rows["id"].isin(self.copies)], self.learned)
         return found if found is None or self.instances is not None else found._replace(example=None)
+
+    @cached_property
+    def copies(self) -> set[int]:
+        """Return the ids of texts that equal an earlier text, token by token, in the table of texts."""
+        rows = self.decided
+        if rows is None or "tokens" not in rows:
+            return set()
+        shown = [name for name in ("tokens", "question") if name in rows]
+        texts = rows[shown].map(lambda words: words if isinstance(words, str) else "\x1f".join(words))
+        return {*rows["id"][texts.duplicated()].tolist()}
 
     @property
     def learned(self) -> bool | None:
@@ -193,7 +203,14 @@ class Findings(RunContents):
             return []
         beside = instead(self.verdict, self.called)
         said = self.kind.worded(sentence_of(self.verdict, self.called, self.unjudged, self.counted))
-        return [said] if beside is None else [said, beside]
+        return [each for each in (said, beside, self._left_out) if each is not None]
+
+    @property
+    def _left_out(self) -> str | None:
+        if not self.copies or self.decided is None:
+            return None
+        every = f"{len(self.copies):,} of the {len(self.decided):,} {self.kind.units}"
+        return f"{every} equal an earlier one. They do not count in this verdict, but in all other numbers."
 
     @cached_property
     def sink(self) -> str | None:

@@ -207,18 +207,8 @@ class Sample:
         return least, greatest
 
 
-def _copies(found: Findings) -> set[int]:
-    """Return the ids of texts that equal an earlier text, token by token, in the folder's table of texts."""
-    rows = found.decided
-    if rows is None or "tokens" not in rows:
-        return set()
-    shown = [name for name in ("tokens", "question") if name in rows]
-    texts = rows[shown].map(lambda words: words if isinstance(words, str) else "\x1f".join(words))
-    return {*rows["id"][texts.duplicated()].tolist()}
-
-
-def _in_order(found: Findings, rows: pd.DataFrame, copies: set[int]) -> pd.DataFrame:
-    rows = rows[~rows["id"].isin(copies)]
+def _in_order(found: Findings, rows: pd.DataFrame) -> pd.DataFrame:
+    rows = rows[~rows["id"].isin(found.copies)]
     order = reading_order(torch.tensor(rows["id"].to_numpy()), found.settings["seed_everything"])
     return rows.set_index("id").loc[order.tolist()]
 
@@ -230,10 +220,9 @@ def _accuracy(found: Findings) -> Sample:
             f"the tables in {found.folder.path} do not show for which texts the model was right; expected texts with labels, "
             "and a model that chooses one class for each text. Leave test/accuracy out."
         )
-    copies = _copies(found)
-    rows = _in_order(found, rows[["id", kind.label, kind.predicted]], copies)
+    rows = _in_order(found, rows[["id", kind.label, kind.predicted]])
     right = (rows[kind.label] == rows[kind.predicted]).to_numpy(float)
-    return Sample(right, 0.0, 1.0, len(right), len(right), len(copies))
+    return Sample(right, 0.0, 1.0, len(right), len(right), len(found.copies))
 
 
 def _measured(found: Findings, key: str) -> Sample:
@@ -266,9 +255,9 @@ def _measured(found: Findings, key: str) -> Sample:
             f"{path} has several rows for each text, one for each label, so no confidence interval can be computed; expected "
             f"one row for each text. Leave {key} out."
         )
-    table, copies = table[["id", name]], _copies(found)
+    table = table[["id", name]]
     low, high = _range(key, table[name])
-    rows = _in_order(found, table, copies)
+    rows = _in_order(found, table)
     values = rows[name].dropna().to_numpy(float)
     slack = 1e-6 * (high - low)  # rounding
     if len(values) and not (low - slack <= values.min() and values.max() <= high + slack):
@@ -280,7 +269,7 @@ def _measured(found: Findings, key: str) -> Sample:
     stopped = found.stopped.get(experiment)
     texts = len(rows) if stopped is None else int(stopped.summary[f"{experiment}/{ALL}"])
     planned = len(values) if _is_sample(found, experiment) else texts
-    return Sample(values.clip(low, high), low, high, planned, texts, len(copies))
+    return Sample(values.clip(low, high), low, high, planned, texts, len(found.copies))
 
 
 def _range(key: str, values: pd.Series) -> tuple[float, float]:

@@ -198,13 +198,15 @@ def with_judged(table: dict[str, Any], found: Findings) -> dict[str, Any]:
 
 
 def terminal_lines(found: Findings) -> list[str]:
-    """Return what a terminal says of a run, in at most six lines.
+    """Return what a terminal says of a run, in a few lines.
 
-    They are the verdict, what to read instead, how often such an answer is wrong, a text in two rows, and the next command.
-    The words that count stand in brackets, so that nothing depends on colour.
+    They are the verdict, what to read instead, which texts do not count, how often such an answer is wrong, a text in two
+    rows, and the next command; of an adversary, how it differs from its base. The words that count stand in brackets, so that
+    nothing depends on colour.
     """
     said = [str(found.unanswered)] if found.of_sentences else found.sentences
-    lines = [f"Verdict:    {line}" for line in said]
+    lines = [f"{'Adversary:':<{LABEL}}{found.answers['E7']}"] if "E7" in found.answers else []
+    lines += [f"Verdict:    {line}" for line in said]
     error = None if found.verdict is None else error_sentence(found.verdict.answer, found.explanation)
     lines += [] if error is None else [f"{'Error:':<{LABEL}}{error}"]
     shown, example = first_screen(found)["texts"][:1], found.example

@@ -130,7 +130,7 @@ def test_text_from_the_data_cannot_inject_markup(run):
     write_report(Findings(run), figures=[])
     before = Outline(below(run.report.read_text()))
     rows = pd.read_parquet(run.evidence("instances"))
-    rows["tokens"] = rows["tokens"].map(lambda tokens: [HOSTILE] * len(tokens))
+    rows["tokens"] = [[f"{HOSTILE}{number}"] * len(tokens) for number, tokens in zip(rows["id"], rows["tokens"], strict=True)]
     hostile = rows.rename(columns={"probability_praise": f"probability_{HOSTILE}"})
     write_table(run.evidence("instances"), hostile, made_from(run.evidence("instances")))
     write_report(Findings(run))
@@ -146,7 +146,7 @@ def test_text_from_the_data_cannot_inject_markup(run):
     assert "&lt;script&gt;alert(1)" in page
     assert "49" not in page.split('id="text-')[1][:2000], "nothing in a text is a template"
     data = json.loads(after.scripts[0])
-    assert {*data["texts"]["0"]["tokens"]} == {HOSTILE}, "and the script's data hold it unchanged"
+    assert {*data["texts"]["0"]["tokens"]} == {f"{HOSTILE}0"}, "and the script's data hold it unchanged"
 
 
 @pytest.mark.whole("a run from beginning to end")

@@ -266,6 +266,14 @@ def folder_of(tmp_path, rows):
     return folder
 
 
+def numbered(rows):
+    """The texts with the numbers of their places as ids and behind their last words, so that none equals another."""
+    return [
+        (instance | {"id": n, "tokens": [*instance["tokens"][:-1], f"{instance['tokens'][-1]}{n}"]}, measured | {"id": n})
+        for n, (instance, measured) in enumerate(rows)
+    ]
+
+
 def terminal_of(tmp_path, rows) -> list[str]:
     """What a terminal says of a run with these texts."""
     return [line.replace("\xa0", " ") for line in terminal_lines(Findings(folder_of(tmp_path, rows)))]
@@ -294,13 +302,35 @@ def test_without_what_decides_the_table_stays_as_it_is(tmp_path):
 
 def test_a_terminal_says_answer_alternative_error_text_and_next_command_in_six_lines(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    lines = terminal_of(tmp_path, [(each[0] | {"id": n}, each[1] | {"id": n}) for n, each in enumerate(WRONG * 10)])
+    lines = terminal_of(tmp_path, numbered(WRONG * 10))
     starts = ["Verdict:    No. ", "Verdict:    Leave-one-out points at them in 100 %", "Error:      “No” was wrong in "]
     starts += ["Attention:  ", "Decides:    ", "Next:       attest explain --run run --id "]
     assert len(lines) == len(starts)
     assert all(line.startswith(start) for line, start in zip(lines, starts, strict=True))
     identity = int(lines[-1].split("--id ")[1].split()[0])
-    assert " ".join(WRONG[identity % 3][0]["tokens"]) == lines[-2].removeprefix(starts[-2]).replace("[", "").replace("]", "")
+    assert " ".join(numbered(WRONG * 10)[identity][0]["tokens"]) == lines[-2].removeprefix(starts[-2]).replace(
+        "[", ""
+    ).replace("]", "")
+
+
+def test_copies_of_a_text_do_not_count_in_the_verdict(tmp_path):
+    wrong = numbered(WRONG * 7)
+    right = [(instance | {"id": 100 + n}, measured | {"id": 100 + n}) for n, (instance, measured) in enumerate(RIGHT * 9)]
+    lines = terminal_of(tmp_path, [*wrong, *right])
+    assert " in 8.7 % [0.5 %, 34 %] of the 23 texts that have such words" in lines[0]
+    assert lines[2].endswith(
+        "16 of the 39 texts equal an earlier one. They do not count in this verdict, but in all other numbers."
+    )
+
+
+def test_a_terminal_says_of_an_adversary_how_often_it_decides_like_its_base(tmp_path):
+    means = {f"E7/{column}/{part}": value for column, values in {"jsd": (0.6, 0.5, 0.65), "same": (0.87, 0.85, 0.89)}.items()
+             for part, value in zip(("mean", "ci_low", "ci_high"), values, strict=True)}  # fmt: skip
+    (line,) = [each.replace("\xa0", " ") for each in terminal_lines(Findings(made_run(tmp_path / "run", means)))]
+    assert line == (
+        "Adversary:  This model decides like its base in 87 % [85 %, 89 %] of texts; the JSD between their attention is "
+        "0.600 [0.500, 0.650], of at most 0.693."
+    )
 
 
 def test_an_answer_whose_errors_nobody_counted_has_no_line_of_errors(tmp_path):
@@ -312,5 +342,5 @@ def test_an_answer_whose_errors_nobody_counted_has_no_line_of_errors(tmp_path):
 def test_the_next_command_is_a_card_where_no_text_can_be_asked_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Findings, "example", None)  # as that of a tagger
-    lines = terminal_of(tmp_path, [(each[0] | {"id": n}, each[1] | {"id": n}) for n, each in enumerate(WRONG * 10)])
+    lines = terminal_of(tmp_path, numbered(WRONG * 10))
     assert lines[-1] == "Next:       attest card run"
