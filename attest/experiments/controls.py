@@ -8,7 +8,7 @@ has the loss of E7. (Wiegreffe & Pinter 2019; Meister et al. 2021; Yang.)
 from dataclasses import replace
 
 from attest.experiments.says import MISLEADING, OTHER_MODELS
-from attest.experiments.spec import Column, Spec
+from attest.experiments.spec import Column, Means, Spec
 
 SAME = Column.yes_or_no(
     "same",
@@ -17,6 +17,18 @@ SAME = Column.yes_or_no(
     title="decisions as in the base run",
     misread="Most texts are easy to decide: compare with how often a model with uniform attention decides like the base run.",
 )
+
+
+def _answer_of_adversaries(mean: Means) -> str | None:
+    apart, same = mean.number("E7/jsd"), mean.share("E7/same")
+    if apart is None or same is None:
+        return None
+    units = "tokens" if mean.called == "sentences" else mean.called
+    return (
+        f"This model decides like its base in {same} of {units}; the JSD between their attention is {apart}, of at most 0.693."
+    )
+
+
 ONLY_STABLE = "A small JSD shows that training is stable, not that attention explains."
 
 UNIFORM = Spec(
@@ -100,6 +112,7 @@ ADVERSARIES = Spec(
     cost="one training for each λ",
     says=MISLEADING,
     needs="adversaries",
+    answer=_answer_of_adversaries,
     about_columns=(
         "Adversaries lie in `adversarial/<name>/` of their base's folder. For taggers, columns are means over tokens; columns "
         "of attention also over heads."
@@ -107,8 +120,8 @@ ADVERSARIES = Spec(
     columns=(
         Column.nats(
             "jsd",
-            "Distance (JSD) between the attention of the adversary and of the base run, which predict alike; at most ln 2 = "
-            "0.693.",
+            "Distance (JSD) between the attention of the adversary and of the base run; at most ln 2 = 0.693. It misleads "
+            "only where both decide alike.",
             title="JSD from the base run's attention",
             misread="Models that differ only in the seed also differ in attention (E5): only a JSD above the JSD between "
             "seeds is due to the adversary.",
