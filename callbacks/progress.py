@@ -177,7 +177,7 @@ class FirstBatches(Callback):
         loader = trainer.test_dataloaders
         if self._tokens and isinstance(loader, BatchLoader) and self._due(trainer):
             times = float(loader.dataset.sizes.sum()) / trainer.world_size / self._tokens - 1
-            self._say("Evidence goes on for at least", times, ", which have the shortest texts")
+            self._say("Evidence goes on for", times, ", which have the shortest texts")
 
     def _due(self, trainer: Trainer) -> bool:
         """Count a finished batch, and return whether the remaining time should be printed now."""

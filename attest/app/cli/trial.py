@@ -308,7 +308,10 @@ def _loaded(typed: Namespace, data: "Labelled", kind: kinds.Kind) -> tuple[Any, 
         names = _names(typed.labels, model.config)
         ways = [",".join(map(str, range(first, first + len(names)))) for first in (0, 1)]
         counted = f" For numbers type --labels {ways[0]} or --labels {ways[1]}." if len(names) <= SHOWN_IN_FULL else ""
-        order = f"Type the labels of the data in the order of the classes of the model: --labels negative,positive.{counted}"
+        found = sorted(data.every)
+        fit = len(found) == len(names) and not any(name.isdigit() for name in found)
+        example = ",".join(found if fit else ("negative", "positive"))
+        order = f"Type the labels of the data in the order of the classes of the model: --labels {example}.{counted}"
         return model, tokenizer, {"labels": data.called(names, order), "label_names": names}
     asked = prompt_typed(typed.prompt, typed.labels)
     labels = data.called(list(asked.answers), f"Give an answer for every label: {EXAMPLE}", numbered=False)

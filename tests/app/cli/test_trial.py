@@ -189,7 +189,9 @@ def test_an_architecture_out_of_reach(tmp_path, tokenizer, reviews, capsys):
     assert "LongformerForSequenceClassification is not supported" in said
 
 
-@pytest.mark.parametrize("content", ["text,label\n", "text,label\na film,great\n", "text,label\n,good\n"])
+@pytest.mark.parametrize(
+    "content", ["text,label\n", "text,label\na film,great\n", "text,label\na film,pos\na bore,neg\n", "text,label\n,good\n"]
+)
 def test_data_that_do_not_fit(folder, tmp_path, capsys, content, snapshot):
     (tmp_path / "data.csv").write_text(content)
     assert without_places(refused(capsys, "--model", folder, "--data", tmp_path / "data.csv")) == snapshot
