@@ -23,10 +23,17 @@ class Means:
         summary: numbers of a run, as in ``summary.json``.
         instances: test texts; None if that is not known.
         called: what the means are over: ``texts``, or ``sentences`` of taggers.
+        within: takes a key and the ends of its interval, and cuts them at the least and the greatest value of the column.
     """
 
-    def __init__(self, summary: dict[str, Any], instances: int | None, called: str = "texts") -> None:
-        self.summary, self.instances, self.called = summary, instances, called
+    def __init__(
+        self,
+        summary: dict[str, Any],
+        instances: int | None,
+        called: str = "texts",
+        within: Callable[[str, float, float], tuple[float, float]] = lambda _, low, high: (low, high),
+    ) -> None:
+        self.summary, self.instances, self.called, self.within = summary, instances, called, within
 
     @property
     def called_one(self) -> str:
@@ -64,7 +71,7 @@ class Means:
     def bounds(self, key: str) -> tuple[float | None, float | None]:
         """Return the ends of a mean's 95 % interval; None, twice, where there is no interval."""
         low, high = (self.summary.get(f"{key}/ci_{end}") for end in ("low", "high"))
-        return (None, None) if low is None or high is None or math.isnan(low) else (low, high)
+        return (None, None) if low is None or high is None or math.isnan(low) else self.within(key, low, high)
 
     def __contains__(self, key: str) -> bool:
         """Return whether a column was measured, even if its mean is undefined."""

@@ -20,7 +20,7 @@ from attest.experiments.verdict import IN_PART, NO, Verdict, judged
 from attest.report import readings
 from attest.report.answer import NEEDS_E19, NO_WORDS, NOT_BETTER, SENTENCES, TEXTS, UNKEPT, UNLABELLED, UNTESTED, instead, told
 from attest.report.answer import sentence as sentence_of
-from attest.report.collection import Decided, Pairing, paired
+from attest.report.collection import Decided, Pairing, paired, within
 from attest.report.controls import Baseline, Controls, baseline, sentence
 from attest.report.instance_table import tagged_sentences
 from attest.report.measured import Group, Line, measured
@@ -315,7 +315,7 @@ def answers(
     kind: Kind = CLASSES,
 ) -> dict[str, str]:
     """Return one sentence with the result of each experiment, by the id of the experiment."""
-    mean = Means(controls.summary, instances, "sentences" if held is not None and held.tagging else "texts")
+    mean = Means(controls.summary, instances, "sentences" if held is not None and held.tagging else "texts", within)
     sentences: dict[str, str | None] = {"test": sentence(held, controls.summary, controls.scored, kind)}
     if not controls.of_trial:
         sentences["E4"] = _uniform(controls, held, pair)

@@ -61,3 +61,11 @@ def test_attention_of_a_tagger_lies_inside_its_layers():
     """The verdict of attest fit said “attention” of it, that of a trial “attention rollout”."""
     assert not pools({"experiments": {"tagged": {}}})
     assert pools({"experiments": {"instances": {}, "tagged": None}})
+
+
+def test_the_interval_of_a_distance_does_not_reach_below_0(tmp_path):
+    means = {"E2/tvd_median/mean": 0.01, "E2/tvd_median/ci_low": -0.012, "E2/tvd_median/ci_high": 0.032}
+    means |= {"E2/flipped/mean": 0.99, "E2/flipped/ci_low": 0.97, "E2/flipped/ci_high": 1.01}
+    said = Findings(made_run(tmp_path / "run", means)).answers["E2"].replace("\N{NO-BREAK SPACE}", " ")
+    assert "moves the prediction by 0.010 [0.000, 0.032]" in said
+    assert "changes 99 % [97 %, 100 %] of decisions" in said

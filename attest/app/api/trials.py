@@ -251,7 +251,9 @@ def trial(
         measuring = _measuring(defendant, measures, batches, scores, [*numbers], read.groups, options)
         _measure(measuring, defendant, batches, read, options)
         result = Trial(shown_class(defendant.network).__name__)
-        told = {"remarks": remark and [remark], "name": options.name, "until": options.until, "explanations": numbers or None}
+        encoder = encoder_in(defendant.encode)
+        remarks = [each for each in (remark, None if encoder is None else encoder.told_of_cuts) if each]
+        told = {"remarks": remarks or None, "name": options.name, "until": options.until, "explanations": numbers or None}
         limits = _limits(options) | {key: value for key, value in told.items() if value is not None}
         measuring.write(result.folder, limits | noted)
     return result

@@ -176,6 +176,8 @@ class Encoder:
         """Whether texts are encoded with ``token_type_ids``. They are, if the tokenizer gives the two texts of a pair
         different types, and if the model's forward pass takes them."""
         self.cut = 0
+        self.told_of_cuts: str | None = None
+        """What ``tell_of_cuts`` has said of shortened texts; None if there were none."""
         self.options: dict[str, Any] = {}
         """Further keyword arguments, by name, that the tokenizer gets whenever it encodes a text."""
         self.prompt: Any = None
@@ -236,9 +238,7 @@ class Encoder:
         """
         if self.cut:
             mend = " window= (--window) reads whole texts." if windows else ""
-            warnings.warn(
-                f"{self.cut} of {texts} {what} are longer than the {self.longest} tokens that the model reads; "
-                f"{side_cut(self.tokenizer)}.{mend}",
-                stacklevel=2,
-            )
+            longer = f"{self.cut} of {texts} {what} are longer than the {self.longest} tokens that the model reads"
+            self.told_of_cuts = f"{longer}; {side_cut(self.tokenizer)}."
+            warnings.warn(f"{self.told_of_cuts}{mend}", stacklevel=2)
         self.cut = 0

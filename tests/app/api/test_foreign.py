@@ -20,6 +20,8 @@ from attest.core.memory import budget_kept, set_memory_budget
 from attest.models.networks import TransformerClassifier
 from attest.models.observation import observe
 from attest.models.pretrained.network import PretrainedNetwork
+from attest.report.findings import Findings
+from attest.runs.folder import TRIAL
 from tests.experiments.networks import pooling_classifier
 from tests.models.pretrained.test_softmaxes import Own
 from tests.models.pretrained.tiny import BART, TEXTS, WORDS, batch, tiny
@@ -342,6 +344,8 @@ def test_a_module_reads_as_many_tokens_as_the_model_inside(model, tokenizer):
             WithAHead(model.bert, last=False).eval(), [long, *TEXTS], ["E2"], tokenizer=endless, progress=False
         )
     assert len(found.table()) == 6
+    (told,) = Findings(found.folder).settings[TRIAL]["remarks"]
+    assert told == "1 of 6 texts are longer than the 64 tokens that the model reads; their ends are cut.", "the report says it"
 
 
 @pytest.mark.parametrize("shape", [(2, 5, 16), (2, 5)])
