@@ -140,18 +140,24 @@ class Findings(RunContents):
     def verdict(self) -> Verdict | None:
         """Return the verdict that E19's table allows; None if there is none."""
         rows = self.table("E19")
-        found = None if rows is None else judged(rows[~rows["id"].isin(self.copies)], self.learned)
+        found = None if rows is None else judged(rows[~rows["id"].isin(self.copies_read)], self.learned)
         return found if found is None or self.instances is not None else found._replace(example=None)
 
     @cached_property
     def copies(self) -> set[int]:
         """Return the ids of texts that equal an earlier text, token by token, in the table of texts."""
-        rows = self.decided
-        if rows is None or "tokens" not in rows:
-            return set()
-        shown = [name for name in ("tokens", "question") if name in rows]
-        texts = rows[shown].map(lambda words: words if isinstance(words, str) else "\x1f".join(words))
-        return {*rows["id"][texts.duplicated()].tolist()}
+        return set() if self.decided is None else _copies_in(self.decided)
+
+    @cached_property
+    def read_for_words(self) -> set[int]:
+        """Return the ids of the texts that E19 has read."""
+        rows = self.table("E19")
+        return set() if rows is None or "needs_words" not in rows else {*rows.loc[rows["needs_words"].notna(), "id"].tolist()}
+
+    @cached_property
+    def copies_read(self) -> set[int]:
+        """Return the ids of texts that equal an earlier text, among those that E19 has read."""
+        return set() if self.decided is None else _copies_in(self.decided[self.decided["id"].isin(self.read_for_words)])
 
     @property
     def learned(self) -> bool | None:
@@ -207,9 +213,9 @@ class Findings(RunContents):
 
     @property
     def _left_out(self) -> str | None:
-        if not self.copies or self.decided is None:
+        if not self.copies_read:
             return None
-        every = f"{len(self.copies):,} of the {len(self.decided):,} {self.kind.units}"
+        every = f"{len(self.copies_read):,} of the {len(self.read_for_words):,} {self.kind.units} that were read"
         return f"{every} equal an earlier one. They do not count in this verdict, but in all other numbers."
 
     @cached_property
@@ -287,6 +293,15 @@ class Findings(RunContents):
         rows = self.table("E15")
         survived = None if rows is None else readings.survival_sentence(rows)
         return said | ({"E15": survived} if survived else {})
+
+
+def _copies_in(rows: pd.DataFrame) -> set[int]:
+    """Return the ids of texts that equal an earlier text, token by token; none if the rows do not hold the tokens."""
+    if "tokens" not in rows:
+        return set()
+    shown = [name for name in ("tokens", "question") if name in rows]
+    texts = rows[shown].map(lambda words: words if isinstance(words, str) else "\x1f".join(words))
+    return {*rows["id"][texts.duplicated()].tolist()}
 
 
 def write_summary(folder: RunFolder, summary: dict[str, Any]) -> None:

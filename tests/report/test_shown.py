@@ -319,8 +319,19 @@ def test_copies_of_a_text_do_not_count_in_the_verdict(tmp_path):
     lines = terminal_of(tmp_path, [*wrong, *right])
     assert " in 8.7 % [0.5 %, 34 %] of the 23 texts that have such words" in lines[0]
     assert lines[2].endswith(
-        "16 of the 39 texts equal an earlier one. They do not count in this verdict, but in all other numbers."
+        "16 of the 39 texts that were read equal an earlier one. They do not count in this verdict, but in all other numbers."
     )
+
+
+def test_a_text_counts_if_its_copy_was_not_read(tmp_path):
+    unread = [(instance | {"id": 50 + n}, measured | {"id": 50 + n, "needs_words": np.nan, "right": np.nan})
+              for n, (instance, measured) in enumerate(numbered(WRONG * 7))]  # fmt: skip
+    read = [
+        (instance | {"id": 100 + n}, measured | {"id": 100 + n}) for n, (instance, measured) in enumerate(numbered(WRONG * 7))
+    ]
+    lines = terminal_of(tmp_path, [*unread, *read])
+    assert " of the 21 texts that have such words" in lines[0]
+    assert not any("equal an earlier one" in line for line in lines)
 
 
 def test_a_terminal_says_of_an_adversary_how_often_it_decides_like_its_base(tmp_path):
