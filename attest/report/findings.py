@@ -139,14 +139,19 @@ class Findings(RunContents):
     @cached_property
     def verdict(self) -> Verdict | None:
         """Return the verdict that E19's table allows; None if there is none."""
-        rows = self.table("E19")
-        found = None if rows is None else judged(rows[~rows["id"].isin(self.copies_read)], self.learned)
+        found = None if self.deciding is None else judged(self.deciding, self.learned)
         return found if found is None or self.instances is not None else found._replace(example=None)
 
     @cached_property
     def copies(self) -> set[int]:
         """Return the ids of texts that equal an earlier text, token by token, in the table of texts."""
         return set() if self.decided is None else _copies_in(self.decided)
+
+    @cached_property
+    def deciding(self) -> pd.DataFrame | None:
+        """Return the table of E19 without the copies that it has read; None if there is none."""
+        rows = self.table("E19")
+        return None if rows is None else rows[~rows["id"].isin(self.copies_read)]
 
     @cached_property
     def read_for_words(self) -> set[int]:

@@ -505,7 +505,7 @@ def row_name(found: Findings) -> str:
 
 def readings_picture(found: Findings) -> Picture | None:
     """Return the picture of the strip of readings of a run or a trial; None where there is no verdict."""
-    rows = found.table("E19")
+    rows = found.deciding
     strip = [] if found.verdict is None or rows is None else strip_of(found.verdict, rows, row_name(found))
     if not strip:
         return None

@@ -112,7 +112,7 @@ class Row(NamedTuple):
 
 def first_screen(found: Findings) -> dict[str, Any]:
     """Return what the first screen of a page shows of a run: the parts of its sentence, three texts, readings, groupings."""
-    verdict, rows = found.verdict, found.table("E19")
+    verdict, rows = found.verdict, found.deciding
     if verdict is None or rows is None:
         nothing = {"called": "", "headline": None, "doubt": "", "advice": None, "advised": None}
         return nothing | {"texts": [], "strip": [], "groupings": []}
@@ -139,7 +139,7 @@ def first_screen(found: Findings) -> dict[str, Any]:
 
 def texts_of(found: Findings) -> pd.DataFrame:
     """Return the texts of a run that need words, as ``texts_with`` does; empty if nobody measured what decides in them."""
-    rows, instances, sentences = found.table("E19"), found.instances, found.tagged
+    rows, instances, sentences = found.deciding, found.instances, found.tagged
     if rows is None:
         return pd.DataFrame()
     if instances is not None:

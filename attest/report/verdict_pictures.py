@@ -35,7 +35,7 @@ class PicturedSentence(str):
 
 def verdict_picture(found: Findings) -> Picture | None:
     """Return the picture of a verdict: its sentence, and the share of texts beside a random order; None without a share."""
-    rows, verdict = found.table("E19"), found.verdict
+    rows, verdict = found.deciding, found.verdict
     said = None if verdict is None else headline(verdict, found.called, found.counted)
     if rows is None or verdict is None or said is None:
         return None

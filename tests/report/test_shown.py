@@ -15,6 +15,7 @@ from attest.report.shown import (
     Drawn,
     bracketed,
     elided,
+    first_screen,
     quoted,
     shown_texts,
     strip_of,
@@ -316,7 +317,9 @@ def test_a_terminal_says_answer_alternative_error_text_and_next_command_in_six_l
 def test_copies_of_a_text_do_not_count_in_the_verdict(tmp_path):
     wrong = numbered(WRONG * 7)
     right = [(instance | {"id": 100 + n}, measured | {"id": 100 + n}) for n, (instance, measured) in enumerate(RIGHT * 9)]
-    lines = terminal_of(tmp_path, [*wrong, *right])
+    found = Findings(folder_of(tmp_path, [*wrong, *right]))
+    assert {row.share.texts for row in first_screen(found)["strip"]} == {23}, "nor in the readings beside it"
+    lines = [line.replace("\xa0", " ") for line in terminal_lines(found)]
     assert " in 8.7 % [0.5 %, 34 %] of the 23 texts that have such words" in lines[0]
     assert lines[2].endswith(
         "16 of the 39 texts that were read equal an earlier one. They do not count in this verdict, but in all other numbers."
